@@ -1,0 +1,59 @@
+// The emulated device's global memory: one reserved range of the host's address space in which a device
+// address *is* the host address (so managed and mapped memory need no translation).
+// Allocations are separated by unmapped-by-contract guard gaps; every access of a kernel is checked
+// against them. With `track_initialised`, one bit per byte says whether it was ever written.
+// Thread-safety: allocate/free/copy from one thread at a time; reads, writes and lookups of different
+// bytes from many.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace kw::emu {
+
+struct Allocation {
+  uint64_t begin = 0, end = 0;      // [begin, end)
+  bool read_only = false;           // stores by kernels are findings
+  std::string label;                // "x", "workspace 0", "params", variable name, …
+};
+
+class Memory {
+ public:
+  // Reserves `capacity_bytes` of address space (not memory).
+  static Result<std::unique_ptr<Memory>> create(uint64_t capacity_bytes, bool track_initialised);
+  ~Memory();
+  Memory(const Memory&) = delete;
+
+  Result<uint64_t> allocate(uint64_t bytes, std::string label, uint64_t align = 256, bool read_only = false);
+  Status free(uint64_t address);
+  // Host-side access; all mark or copy the initialised bits. Errors name the allocation and the excess.
+  Status write(uint64_t address, const void* data, uint64_t bytes);
+  Status read(uint64_t address, void* data, uint64_t bytes) const;
+  Status fill(uint64_t address, const void* pattern, uint64_t pattern_bytes, uint64_t count);
+  Status copy(uint64_t to, uint64_t from, uint64_t bytes);
+  void mark_initialised(uint64_t address, uint64_t bytes);
+  void mark_uninitialised(uint64_t address, uint64_t bytes);   // poison again
+
+  const Allocation* find(uint64_t address) const;      // the allocation that holds the byte, or null
+  const Allocation* nearest(uint64_t address) const;   // for messages; null when there are none
+  bool tracks_initialised() const { return initialised_ != nullptr; }
+  uint8_t* initialised_bits(uint64_t address) const;   // byte that holds the bit of `address`; bit = address & 7
+  uint64_t base() const { return base_; }
+  uint64_t capacity() const { return capacity_; }
+  uint64_t bytes_in_use() const { return in_use_; }
+  // Changes whenever the set of allocations does: lets lanes cache a lookup.
+  uint64_t generation() const { return generation_; }
+
+ private:
+  Memory() = default;
+  uint64_t base_ = 0, capacity_ = 0, next_ = 0, in_use_ = 0, generation_ = 1;
+  uint8_t* initialised_ = nullptr;
+  std::map<uint64_t, Allocation> allocations_;         // by begin
+  std::multimap<uint64_t, uint64_t> free_ranges_;      // by size
+};
+
+}  // namespace kw::emu
