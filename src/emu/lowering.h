@@ -49,6 +49,10 @@ class Lowering {
     Vreg base = kNone;          // kNone: absolute
     bool base_is_64 = true;
     int64_t offset = 0;         // displacement, or the absolute address
+    // The operand names a .local variable, a .param variable of a call sequence, or a parameter of a device
+    // function: offset counts from the frame's local memory (Warp::local_frame), base is kNone. Otherwise an
+    // absolute .param offset counts from the kernel's parameter block.
+    bool in_frame = false;
   };
   Result<Address> address(const ptx::Operand& operand, ptx::Space space);
 

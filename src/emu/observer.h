@@ -1,11 +1,15 @@
 // What a block in flight tells about itself while it runs with checks or counters: every memory access,
 // every synchronisation. The observer turns that into race and initialisation findings and memory
-// counters (race.cc, initialised.cc, count_access.cc). Internal to emu; one Observer per block in flight,
-// shared state between blocks only through GlobalShadow, whose outcome does not depend on thread order.
+// counters (race.cc, initialised.cc, count_access.cc; docs/design/checks.md says how).
+// Internal to emu. One LaunchObserver per launch, one Observer per block in flight (used again for the next
+// block of the same host thread); blocks share state only through the launch's GlobalShadow, whose outcome
+// does not depend on thread order.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "emu/warp.h"
 
@@ -19,8 +23,8 @@ enum class Access : uint8_t {
 
 struct Observer {
   virtual ~Observer() = default;
-  // `addresses[i]` for each i in `lanes`: offset for .shared and .local, device address for .global.
-  // Called before the access happens; `bytes` per lane.
+  // `addresses[i]` for each i in `lanes`: offset for .shared and .local, device address for .global, .const
+  // and .param. Called before the access happens, after its bounds were checked; `bytes` per lane.
   virtual void access(Warp&, const Insn&, ptx::Space, Access, const uint64_t* addresses, Mask lanes,
                       unsigned bytes) = 0;
   // A CTA barrier completed: every thread of `arrived` (one mask per warp) is ordered before every thread
@@ -31,11 +35,38 @@ struct Observer {
   virtual void fence(Warp&, const Insn&, int scope) = 0;  // 0 cta, 1 cluster, 2 gpu, 3 sys
   virtual void grid_sync(BlockContext&) = 0;             // cooperative grid barrier passed
   // cp.async: `group_commit` closes the lanes' current group; `group_wait` publishes all but the newest
-  // `pending` groups of each lane to that lane.
+  // `pending` groups of each lane to that lane. wait_all is group_commit and group_wait(…, 0).
   virtual void group_commit(Warp&, Mask lanes) = 0;
   virtual void group_wait(Warp&, Mask lanes, uint32_t pending) = 0;
-  virtual void block_begin(BlockContext&) = 0;
+  // mbarrier objects in shared memory, by offset. An arrival releases, a wait that saw its phase complete
+  // acquires what the arrivals of that phase released. `with_copies`: cp.async.mbarrier.arrive, which
+  // releases the lanes' earlier cp.async writes.
+  virtual void mbarrier_arrive(Warp&, uint32_t offset, Mask lanes, bool with_copies) = 0;
+  virtual void mbarrier_wait(Warp&, uint32_t offset, Mask lanes) = 0;
+  virtual void block_begin(BlockContext&) = 0;           // clears findings and counters
   virtual void block_end(BlockContext&) = 0;
+
+  // Of the block, complete after block_end: findings in order of execution, distinct by kind and pair of
+  // instructions; counters of memory accesses only (instruction counts are the scheduler's).
+  std::vector<Finding> findings;
+  Counters counters;
 };
+
+struct LaunchObserver {
+  virtual ~LaunchObserver() = default;
+  virtual std::unique_ptr<Observer> make_observer() = 0;   // any thread
+  // After every block ended: races between blocks, in address order.
+  virtual std::vector<Finding> finish() = 0;
+};
+// `one_interleaving`: the blocks run on one thread in an interleaving that is the same in every run
+// (KernelInfo::order_sensitive), so order between blocks is followed through atomics and fences.
+std::unique_ptr<LaunchObserver> observe_launch(const Launch& launch, const Options& options, bool one_interleaving);
+
+// Appends `more` to `into`: a finding of the same kind at the same pair of instructions adds to the count of
+// the first; at most `max_findings` distinct ones are kept (a fatal one always is).
+void fold_findings(std::vector<Finding>& into, std::vector<Finding> more, uint64_t max_findings);
+
+// Who executed: `lane` of the warp with index `warp` in the block, at `source` of `code`.
+Party party_of(const BlockContext& block, const Code& code, uint32_t source, uint32_t warp, uint32_t lane);
 
 }  // namespace kw::emu
