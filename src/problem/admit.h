@@ -1,0 +1,42 @@
+// Is the problem sound? Wrong answers must fail its budget and honest ones must pass with room to spare.
+//
+// Each mutant is a set of outputs made from the reference, compared with the derived tolerance; the same
+// workload and seed give the same answer. A problem is admitted on a workload when every applicable mutant
+// fails and every honest implementation uses at most `kHonestMargin` of the budget.
+// Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "problem/problem.h"
+#include "problem/tolerance.h"
+
+namespace kw::problem {
+
+inline constexpr double kHonestMargin = 0.8;
+
+struct AdmissionCase {
+  std::string name;        // "zero", "last element wrong", "fp32 accumulation", …
+  bool honest = false;     // should pass
+  bool applicable = true;  // e.g. identity needs an input of the output's shape
+  bool as_expected = false;
+  double budget_used = 0;  // the worst output's; +inf for a mismatch of kind
+  std::string detail;      // why not applicable, or what passed that should not have
+};
+
+struct Admission {
+  std::vector<AdmissionCase> cases;
+  Tolerance tolerance;
+  bool admitted() const;
+};
+
+// Mutants: zero; constant (the mean of the reference); identity (an input of the same size); input
+// independent (the reference of another seed); last element wrong; tail skipped (the last 1/16 of the
+// elements, at least one, left 0); truncated precision (see Precision::kTruncated; not where outputs are
+// exact under it). Honest: plain fp32, disturbed with another seed, output rounded to nearest.
+Result<Admission> admit(const Problem& problem, const Workload& workload, std::uint64_t seed,
+                        const EvaluateOptions& options = {});
+
+}  // namespace kw::problem

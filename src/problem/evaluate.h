@@ -1,0 +1,54 @@
+// The reference interpreter: evaluates the operator graph on the host.
+//
+// Contract. In Precision::kReference every value is an fp64 number and every operator is as exact as fp64
+// and libm make it; casts round to their dtype because the text says so; a stored dtype (`p: f16 = …`) does
+// not round. Outputs come back in f64, *not* rounded to their declared dtype: the reference is what a
+// perfect candidate would round. The result does not depend on the number of threads: reductions have a
+// fixed order.
+// Memory: nodes are freed after their last use; the peak is known before anything is allocated, and a
+// workload over `memory_limit` is a kLimit error that says what it needs. Operations are bounded likewise.
+// Errors: inputs of the wrong number, dtype or shape; limits. Thread-safe: no shared state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "problem/problem.h"
+#include "tensor/tensor.h"
+
+namespace kw::problem {
+
+enum class Precision {
+  kReference,  // fp64
+  kHonest,     // what a careful GPU kernel does: fp32 arithmetic and accumulation, stored names and
+               // outputs rounded to their dtypes
+  kDisturbed,  // fp64, each node pushed by the error its operator may honestly make (tolerance.h)
+  kTruncated,  // a mutant: every input and every node kept at the next worse format than the output's
+};
+
+struct EvaluateOptions {
+  Precision precision = Precision::kReference;
+  std::int64_t memory_limit = std::int64_t{4} << 30;
+  double operation_limit = 2e12;
+  int threads = 0;                 // 0: as many as there are cores
+  std::uint64_t disturbance = 0;   // seed of the signs in kDisturbed
+  bool keep_names = false;         // also return the named intermediates
+};
+
+struct NamedTensor {
+  std::string name;
+  tensor::Tensor value;  // f64
+};
+
+struct Evaluation {
+  std::vector<tensor::Tensor> outputs;  // f64, in the order of problem.outputs
+  std::vector<NamedTensor> names;       // with keep_names, in order of assignment
+};
+
+Result<Evaluation> evaluate(const Problem& problem, const Workload& workload,
+                            const std::vector<tensor::Tensor>& inputs,
+                            const EvaluateOptions& options = {});
+
+}  // namespace kw::problem

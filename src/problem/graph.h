@@ -1,0 +1,74 @@
+// The operator graph: the reference of a problem as typed SSA nodes.
+//
+// A node is made once, by the parser, after its shape and kind were inferred and checked; its operands have
+// smaller ids, so the list is in evaluation order and has no cycle. Kinds are what the mathematics needs:
+// real, integer (arange, argmax, casts to integers; exact below 2^53), boolean (comparisons). Dtypes appear
+// only where the text says so: at inputs, casts, stored names (`p: f16 = …`) and outputs.
+// The meaning of every operator is in docs/formats/problem.md and is what evaluate.h computes.
+// Values; thread-safe to read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "problem/dim.h"
+#include "tensor/dtype.h"
+
+namespace kw::problem {
+
+using tensor::DType;
+using NodeId = std::int32_t;
+
+enum class Kind { kReal, kInteger, kBoolean };
+std::string_view kind_name(Kind kind);
+
+enum class Op {
+#define KW_OP(id, name, group) id,
+#include "problem/ops.def"
+#undef KW_OP
+};
+std::string_view op_name(Op op);
+
+// How a candidate may have computed the node; decides which honest errors the tolerance grants (tolerance.h).
+enum class OpGroup {
+  kSource,     // input, constant, arange
+  kMove,       // exact: transpose, reshape, broadcast, slice, concat, select, comparisons, min, max, abs …
+  kRound,      // correctly rounded in IEEE arithmetic: + - * and casts
+  kApproximate,  // GPU approximations: division, exp, tanh, rsqrt …
+  kReduce,     // sum, mean, prod, matmul: error grows with the reduction length
+  kPick,       // argmax, argmin, max, min over axes: exact for exact operands
+};
+OpGroup op_group(Op op);
+
+struct Node {
+  Op op = Op::kConstant;
+  Kind kind = Kind::kReal;
+  SymbolicShape shape;
+  std::vector<NodeId> operands;
+  std::vector<std::int64_t> axes;   // reductions: axes reduced, not negative, ascending; transpose: permutation;
+                                    // concat, softmax: one axis; slice: the axis
+  bool keepdims = false;            // reductions
+  double value = 0;                 // constant
+  std::int32_t input = -1;          // input: index into Problem::inputs
+  std::optional<DType> dtype;       // cast: target; stored: what an honest implementation may keep it in
+  Dim start, stop;                  // slice bounds; arange: [start, stop)
+  std::int64_t step = 1;            // slice, arange
+  Span span;                        // where in the text
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+};
+
+// A name of the reference: every assignment makes one. Outputs are among them.
+struct NamedNode {
+  std::string name;
+  NodeId node = 0;
+  std::optional<DType> stored;  // `p: f16 = …`: an implementation may keep p in f16 (see tolerance.h)
+};
+
+}  // namespace kw::problem

@@ -1,0 +1,72 @@
+// The error budget of each output, derived and never guessed.
+//
+// An element passes when |got - ref| <= atol + rtol * |ref|, ref being the fp64 reference, unrounded.
+//
+// Two honest evaluations of the same graph on the same inputs give the error that good work makes:
+//   plain      every node in fp32 (accumulation too, in blocks as kernels do), stored names rounded to
+//              their dtypes, the output not yet rounded;
+//   disturbed  fp64, but each node v becomes v + s * b, s = ±1 by a hash of node and element, b the error
+//              that its operator may honestly make:
+//                + - * casts to f32            2^-24 |v|                (IEEE fp32, rounded once)
+//                division, exp, tanh, rsqrt …  2^-22 |v|                (approximate instructions of PTX)
+//                sum, mean, matmul, n terms t  2^-24 (1 + sqrt(n) / 32) sum |t|
+//                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
+//              moves and selections add nothing.
+// With d_i = the larger of the two errors at element i, S = rms of the finite ref, u = u of the output dtype,
+// F = the problem's factor (4 unless it says otherwise):
+//   relative  r = max d_i / |ref_i|  over elements with |ref_i| >= S
+//   absolute  a = max over all of (d_i - r |ref_i|), not below 0
+//   rtol = F r + 2 u            (one rounding, and one more unit for a candidate that rounds twice)
+//   atol = F a + smallest denormal of the output dtype
+// Where the graph is exact for this output (only moves and selections of inputs whose dtype the output
+// holds, or an integer or boolean output), atol = rtol = 0.
+//
+// This admits what is honest and keeps out what is not: zero_passes and the like are asked by admit().
+// Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "problem/evaluate.h"
+#include "problem/problem.h"
+#include "tensor/error_metrics.h"
+#include "tensor/tensor.h"
+
+namespace kw::problem {
+
+// One output's budget with the numbers it came from, to be shown.
+struct OutputTolerance {
+  std::string output;
+  tensor::Budget budget;
+  bool exact = false;          // atol = rtol = 0 because nothing may round
+  double factor = 4;           // F
+  double rounding = 0;         // u of the output dtype
+  double reference_rms = 0;    // S
+  double plain_error = 0;      // max |plain - ref|
+  double disturbed_error = 0;  // max |disturbed - ref|
+  double relative = 0;         // r
+  double absolute = 0;         // a
+  std::int64_t reduction_length = 1;  // the longest reduction on the way to this output
+  // "rtol 1.2e-3 = 4 x 5.5e-5 + 2 x 4.9e-4; atol …": one line for a person.
+  std::string text() const;
+};
+
+struct Tolerance {
+  std::vector<OutputTolerance> outputs;  // in the order of problem.outputs
+};
+
+// `reference` is the kReference evaluation of the same inputs (evaluated here when null). Costs about three
+// reference evaluations. `options` gives limits and threads; its precision is ignored.
+Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workload,
+                                   const std::vector<tensor::Tensor>& inputs,
+                                   const Evaluation* reference = nullptr,
+                                   const EvaluateOptions& options = {});
+
+// Compares a candidate's output `index`: its dtype and shape must be the declared ones (kInvalid).
+Result<tensor::ErrorMetrics> compare_output(const Problem& problem, const Workload& workload,
+                                            std::size_t index, const tensor::Tensor& got,
+                                            const Evaluation& reference, const Tolerance& tolerance);
+
+}  // namespace kw::problem
