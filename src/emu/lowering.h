@@ -38,8 +38,9 @@ class Lowering {
   Vreg constant(uint64_t bits, unsigned bytes);                 // same bits in every lane
   Vreg temporary(unsigned bytes);
 
-  // Appends an instruction with the current guard and source. The caller fills operands and calls
-  // defines()/reads() (or sets op_defs/op_uses itself).
+  // Appends an instruction with the current guard and source. The caller fills op[] with registers and sets
+  // op_defs/op_uses; the reference holds until the next call of any function of this class. `masked` may equal
+  // `full`.
   Insn& emit(Handler full, Handler masked, Counters::Class instruction_class);
   void set_more(Insn& insn, std::span<const Vreg> defs, std::span<const Vreg> uses);
 
@@ -61,6 +62,13 @@ class Lowering {
 
   // Compiled for a launch with checks or counters: memory handlers choose their observed variants.
   bool observed() const { return observed_; }
+
+  // The instruction lowered makes the result depend on the order in which blocks run (a used result of a
+  // global atomic, a spin on a volatile or acquiring load): the launch runs its blocks in one interleaving.
+  void communicates_between_blocks();
+
+  // For ops_control.cc: the state of the function being lowered.
+  struct FunctionLowering& function() const { return *function_; }
 
  private:
   friend struct FunctionLowering;
