@@ -1,0 +1,98 @@
+// Device: executes plans. The seam between everything that judges, profiles or tunes and what runs the code.
+// Today: the PTX emulator (make_emulator). Nothing above asks which one it has, only what it can do.
+//
+//   auto device = device::make_emulator({});
+//   KW_TRY(auto loaded, device->load(plan));           // modules, buffers, relocations
+//   KW_TRY_VOID(loaded->write("x", bytes));            // inputs and inouts
+//   KW_TRY(auto report, loaded->run(options));         // every step, in an order the plan allows
+//   KW_TRY_VOID(loaded->read("y", bytes));             // outputs
+//
+// Errors are ours or the plan's (a checked plan, unsupported instructions, no memory). What the kernels do
+// wrong is in the report. One LoadedPlan is used by one thread at a time; several may live at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "emu/emulator.h"
+#include "emu/finding.h"
+#include "plan/plan.h"
+
+namespace kw::device {
+
+struct Capabilities {
+  std::string name;              // "PTX emulator"
+  bool times = false;            // measured times mean something
+  bool findings = false;         // checks for races, uninitialised reads, bounds
+  bool counters = false;
+};
+
+struct RunOptions {
+  bool check_races = false;
+  bool check_uninitialised = false;
+  bool count = false;
+  int threads = 0;                     // 0: all cores
+  // 0: issue order and round-robin warps. Others permute the order of independent steps, blocks and warps.
+  uint64_t schedule_seed = 0;
+  bool late_completion = false;        // asynchronous copies take effect as late as the program allows
+  double deadline_s = 0;               // wall time for the whole plan; 0: none
+  uint64_t max_warp_instructions = 0;  // per block; 0: the emulator's bound
+  uint64_t max_findings = 20;
+};
+
+struct StepReport {
+  uint32_t step = 0;                   // index into Plan::steps
+  bool completed = false;
+  std::vector<emu::Finding> findings;
+  emu::Counters counters;
+  uint64_t warp_instructions = 0;
+};
+
+struct RunReport {
+  bool completed = false;              // every step ran to its end
+  std::vector<StepReport> steps;       // launches only, in the order of Plan::steps
+  emu::Counters total;
+  std::string output;                  // what kernels printed, in step order
+  double wall_s = 0;
+  bool clean() const;                  // completed and no findings
+  const StepReport* first_with_finding() const;   // null when clean
+};
+
+class LoadedPlan {
+ public:
+  virtual ~LoadedPlan() = default;
+  virtual const plan::Plan& plan() const = 0;
+  // Whole-buffer access by the buffer's name; the size must be the buffer's.
+  virtual Status write(std::string_view buffer, std::span<const uint8_t> bytes) = 0;
+  virtual Status read(std::string_view buffer, std::span<uint8_t> bytes) const = 0;
+  // Puts the device in the state of a first call: outputs and workspace poisoned with 0xff bytes (NaN in
+  // every floating type, -1 in every integer) and marked uninitialised, module variables at their initial
+  // values. Inputs stay. run() does this first unless told otherwise.
+  virtual Status reset() = 0;
+  virtual Result<RunReport> run(const RunOptions& options) = 0;
+};
+
+struct LoadOptions {
+  // Shifts where buffers lie (by multiples of 256 bytes), so that results that depend on addresses show.
+  uint64_t layout_seed = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual Capabilities capabilities() const = 0;
+  // `plan` is checked again here.
+  virtual Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options = {}) = 0;
+};
+
+struct EmulatorOptions {
+  uint64_t memory_bytes = uint64_t{16} << 30;   // address space for device memory
+};
+std::unique_ptr<Device> make_emulator(const EmulatorOptions& options = {});
+
+}  // namespace kw::device
