@@ -1,0 +1,176 @@
+#include "tensor/tensor.h"
+
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+
+namespace kw::tensor {
+namespace {
+
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 59;  // so that the count of bits fits 64 bits
+
+std::uint64_t read_bits(const std::byte* data, std::int64_t index, unsigned width) {
+  if (width % 8 == 0) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + index * (width / 8), width / 8);
+    return word;
+  }
+  std::uint64_t word = 0;
+  const std::int64_t first = index * width;
+  for (unsigned bit = 0; bit < width; ++bit) {
+    const std::int64_t at = first + bit;
+    word |= static_cast<std::uint64_t>((std::to_integer<unsigned>(data[at / 8]) >> (at % 8)) & 1u) << bit;
+  }
+  return word;
+}
+
+void write_bits(std::byte* data, std::int64_t index, unsigned width, std::uint64_t word) {
+  if (width % 8 == 0) {
+    std::memcpy(data + index * (width / 8), &word, width / 8);
+    return;
+  }
+  const std::int64_t first = index * width;
+  for (unsigned bit = 0; bit < width; ++bit) {
+    const std::int64_t at = first + bit;
+    const auto mask = static_cast<std::byte>(1u << (at % 8));
+    data[at / 8] = ((word >> bit) & 1u) != 0 ? (data[at / 8] | mask) : (data[at / 8] & ~mask);
+  }
+}
+
+}  // namespace
+
+Result<std::int64_t> element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  bool empty = false;
+  for (std::int64_t axis : shape) {
+    if (axis < 0)
+      return fail(ErrorCode::kLimit, "shape [{}] has a negative axis; sizes start at 0", fmt::join(shape, ", "));
+    empty = empty || axis == 0;
+  }
+  if (empty) return 0;
+  for (std::int64_t axis : shape)
+    if (__builtin_mul_overflow(count, axis, &count) || count > kLargestCount)
+      return fail(ErrorCode::kLimit, "shape [{}] has more than 2^59 elements; choose smaller sizes",
+                  fmt::join(shape, ", "));
+  return count;
+}
+
+std::int64_t byte_count(DType dtype, std::int64_t count) {
+  KW_CHECK(count >= 0 && count <= kLargestCount);
+  const std::int64_t width = bits_of(dtype);
+  return width % 8 == 0 ? count * (width / 8) : (count / 8) * width + ((count % 8) * width + 7) / 8;
+}
+
+std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+std::string index_text(const Shape& shape, std::int64_t flat) {
+  std::vector<std::int64_t> index(shape.size(), 0);
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] <= 0) continue;
+    index[axis] = flat % shape[axis];
+    flat /= shape[axis];
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+Result<Tensor> Tensor::zeros(DType dtype, Shape shape, std::int64_t limit) {
+  KW_TRY(const std::int64_t count, element_count(shape));
+  const std::int64_t bytes = byte_count(dtype, count);
+  if (bytes > limit)
+    return fail(ErrorCode::kLimit, "{}{} needs {} bytes, more than the limit of {}; choose smaller sizes",
+                name_of(dtype), shape_text(shape), bytes, limit);
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = std::move(shape);
+  tensor.size_ = count;
+  tensor.byte_size_ = static_cast<std::size_t>(bytes);
+  try {
+    tensor.storage_.resize((tensor.byte_size_ + sizeof(double) - 1) / sizeof(double));
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kLimit, "no memory for {} bytes of {}; choose smaller sizes", bytes,
+                tensor.description());
+  }
+  return tensor;
+}
+
+Result<Tensor> Tensor::from_doubles(DType dtype, Shape shape, std::span<const double> values) {
+  KW_TRY(Tensor tensor, zeros(dtype, std::move(shape)));
+  if (static_cast<std::int64_t>(values.size()) != tensor.size_)
+    return fail(ErrorCode::kInvalid, "{} holds {} elements, but {} values were given", tensor.description(),
+                tensor.size_, values.size());
+  for (std::int64_t i = 0; i < tensor.size_; ++i) tensor.set(i, values[static_cast<std::size_t>(i)]);
+  return tensor;
+}
+
+Result<Tensor> Tensor::from_bytes(DType dtype, Shape shape, std::span<const std::byte> bytes) {
+  KW_TRY(Tensor tensor, zeros(dtype, std::move(shape)));
+  if (bytes.size() != tensor.byte_size_)
+    return fail(ErrorCode::kInvalid, "{} takes {} bytes, but {} were given", tensor.description(),
+                tensor.byte_size_, bytes.size());
+  if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+Result<Tensor> Tensor::adopt(Shape shape, std::vector<double> values) {
+  KW_TRY(const std::int64_t count, element_count(shape));
+  if (static_cast<std::int64_t>(values.size()) != count)
+    return fail(ErrorCode::kInvalid, "f64{} holds {} elements, but {} values were given", shape_text(shape),
+                count, values.size());
+  Tensor tensor;
+  tensor.dtype_ = DType::kF64;
+  tensor.shape_ = std::move(shape);
+  tensor.size_ = count;
+  tensor.byte_size_ = values.size() * sizeof(double);
+  tensor.storage_ = std::move(values);
+  return tensor;
+}
+
+const std::byte* Tensor::data() const { return reinterpret_cast<const std::byte*>(storage_.data()); }
+std::byte* Tensor::data() { return reinterpret_cast<std::byte*>(storage_.data()); }
+
+std::vector<double> Tensor::to_doubles() const {
+  if (dtype_ == DType::kF64) return storage_;
+  std::vector<double> values(static_cast<std::size_t>(size_));
+  if (dtype_ == DType::kF32) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      float element;
+      std::memcpy(&element, data() + i * sizeof element, sizeof element);
+      values[i] = element;
+    }
+    return values;
+  }
+  if (dtype_ == DType::kF16 || dtype_ == DType::kBF16) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::uint16_t element;
+      std::memcpy(&element, data() + i * sizeof element, sizeof element);
+      values[i] = dtype_ == DType::kF16 ? f16_to_f32(element) : bf16_to_f32(element);
+    }
+    return values;
+  }
+  for (std::int64_t i = 0; i < size_; ++i) values[static_cast<std::size_t>(i)] = at(i);
+  return values;
+}
+
+std::span<const double> Tensor::f64() const {
+  KW_CHECK(dtype_ == DType::kF64);
+  return {storage_.data(), static_cast<std::size_t>(size_)};
+}
+
+double Tensor::at(std::int64_t flat) const { return decode(bits_at(flat), dtype_); }
+
+void Tensor::set(std::int64_t flat, double value) {
+  KW_CHECK(flat >= 0 && flat < size_);
+  write_bits(data(), flat, bits_of(dtype_), encode(value, dtype_));
+}
+
+std::uint64_t Tensor::bits_at(std::int64_t flat) const {
+  KW_CHECK(flat >= 0 && flat < size_);
+  return read_bits(data(), flat, bits_of(dtype_));
+}
+
+std::string Tensor::description() const { return fmt::format("{}{}", name_of(dtype_), shape_text(shape_)); }
+
+}  // namespace kw::tensor
