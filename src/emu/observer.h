@@ -43,13 +43,10 @@ struct Observer {
   // releases the lanes' earlier cp.async writes.
   virtual void mbarrier_arrive(Warp&, uint32_t offset, Mask lanes, bool with_copies) = 0;
   virtual void mbarrier_wait(Warp&, uint32_t offset, Mask lanes) = 0;
-  virtual void block_begin(BlockContext&) = 0;           // clears findings and counters
+  virtual void block_begin(BlockContext&) = 0;
   virtual void block_end(BlockContext&) = 0;
-
-  // Of the block, complete after block_end: findings in order of execution, distinct by kind and pair of
-  // instructions; counters of memory accesses only (instruction counts are the scheduler's).
-  std::vector<Finding> findings;
-  Counters counters;
+  // Findings go to BlockContext::report as they are met, counters of memory accesses to BlockContext::counters
+  // at block_end (instruction counts are the scheduler's).
 };
 
 struct LaunchObserver {
@@ -65,8 +62,5 @@ std::unique_ptr<LaunchObserver> observe_launch(const Launch& launch, const Optio
 // Appends `more` to `into`: a finding of the same kind at the same pair of instructions adds to the count of
 // the first; at most `max_findings` distinct ones are kept (a fatal one always is).
 void fold_findings(std::vector<Finding>& into, std::vector<Finding> more, uint64_t max_findings);
-
-// Who executed: `lane` of the warp with index `warp` in the block, at `source` of `code`.
-Party party_of(const BlockContext& block, const Code& code, uint32_t source, uint32_t warp, uint32_t lane);
 
 }  // namespace kw::emu

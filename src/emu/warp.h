@@ -49,6 +49,13 @@ struct Warp {
   Mask& pred(uint32_t offset) { return *reinterpret_cast<Mask*>(bank + offset); }
 };
 
+// An allocation that an instruction of the block used before: most find theirs here (memory_access.cc).
+struct RangeCache {
+  struct Entry { uint64_t begin = 0, bytes = 0; bool read_only = false; };
+  static constexpr uint32_t kEntries = 16;                  // indexed by Insn::source
+  std::array<Entry, kEntries> entries;
+};
+
 // One block in flight on one host thread.
 struct BlockContext {
   const Launch* launch = nullptr;
@@ -62,6 +69,7 @@ struct BlockContext {
   uint64_t param_base = 0;       // device address of the kernel's parameter block
   uint32_t param_bytes = 0;
   std::vector<Warp*> warps;
+  RangeCache ranges;             // cleared when the set of allocations may have changed
   Observer* observer = nullptr;  // null: nothing is checked or counted beyond safety
   std::string output;
   // A handler that meets a fatal condition calls this: records the finding, stops the block.
