@@ -1,0 +1,78 @@
+// The one table of what can be asked of Kernelwright: names, arguments, help, and the function that answers.
+// A terminal (cli), and later other faces, parse a request into an Invocation, call `run`, and decide nothing.
+//
+// `run` returns the exit code to give (0 the good answer, 1 a verdict or finding against the subject, 3 not
+// checked), or an Error for input that could not be read or a machine that lacks something (exit code 2).
+// Commands print through Output only. The table is constant; running two commands at once is fine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::command {
+
+enum class ArgumentKind : uint8_t {
+  kFlag,     // present or not
+  kText,
+  kPath,
+  kInteger,  // >= 0
+  kReal,     // >= 0
+  kRest,     // everything that follows, unparsed; last
+};
+
+struct Argument {
+  std::string name;            // "target": --target as an option, TARGET as a positional
+  ArgumentKind kind = ArgumentKind::kText;
+  bool positional = false;
+  bool required = false;
+  std::string default_text;
+  std::string help;
+  std::vector<std::string> choices;
+};
+
+struct Invocation {
+  std::map<std::string, std::string> values;  // given or default; a flag is "1"
+  std::vector<std::string> rest;
+  bool flag(std::string_view name) const;
+  std::string text(std::string_view name) const;      // empty when absent
+  uint64_t integer(std::string_view name, uint64_t otherwise = 0) const;
+  double real(std::string_view name, double otherwise = 0) const;
+  bool has(std::string_view name) const;
+};
+
+struct Output {
+  std::function<void(std::string_view)> out;   // the answer
+  std::function<void(std::string_view)> note;  // progress, for people
+  bool live = false;                           // notes may be rewritten in place (a terminal)
+};
+
+struct Command {
+  std::vector<std::string> path;  // {"emu", "run"}
+  std::string summary;            // one line
+  std::string details;            // what a reader of --help wants to know besides; examples
+  std::vector<Argument> arguments;
+  Result<int> (*run)(const Invocation&, const Output&);
+};
+
+std::span<const Command> commands();
+
+// Fills defaults and checks kinds, choices and required arguments. Errors name the argument and what it takes.
+Result<Invocation> bind(const Command& command, std::map<std::string, std::string> values, std::vector<std::string> rest);
+
+// The families of the table, one file each.
+Command judge_command();
+std::vector<Command> plan_commands();
+std::vector<Command> problem_commands();
+std::vector<Command> emu_commands();
+Command nvcc_command();
+std::vector<Command> ptx_commands();
+Command doctor_command();
+
+}  // namespace kw::command

@@ -1,0 +1,75 @@
+// kw doctor: what this machine has of what Kernelwright uses, what is missing, and what to type.
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "base/jail.h"
+#include "base/subprocess.h"
+#include "command/command.h"
+#include "toolchain/toolchain.h"
+
+namespace kw::command {
+namespace {
+
+struct Check {
+  std::string what;
+  bool here = false;
+  bool needed = true;   // without it kw cannot judge
+  std::string found;    // when here
+  std::string remedy;   // when not
+};
+
+Check nvcc_check() {
+  auto nvcc = toolchain::find_nvcc();
+  if (nvcc) return {"CUDA compiler", true, true, fmt::format("nvcc {} at {}", nvcc->version, nvcc->program), ""};
+  return {"CUDA compiler", false, true, "", nvcc.error().notes.empty() ? "`make setup` installs it" : nvcc.error().notes.front()};
+}
+
+Check program_check(const std::string& name, const std::string& purpose, bool needed, const std::string& remedy) {
+  auto path = find_program(name);
+  return {purpose, path.has_value(), needed, path ? *path : "", remedy};
+}
+
+Check jail_check() {
+  const JailSupport& support = jail_support();
+  Check check{"jail for untrusted code", support.kind != JailKind::kNone, true, "", support.remedy};
+  check.found = std::string(name(support.kind));
+  if (support.kind == JailKind::kLandlock) check.found += fmt::format(" (namespaces: {}; {})", support.namespaces_problem, support.remedy);
+  return check;
+}
+
+bool has_avx2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+#else
+  return true;
+#endif
+}
+
+Result<int> run(const Invocation&, const Output& output) {
+  std::vector<Check> checks = {
+      nvcc_check(),
+      program_check("g++", "host compiler", true, "apt-get install g++"),
+      jail_check(),
+      {"processor", has_avx2(), true, fmt::format("{} cores, AVX2", std::thread::hardware_concurrency()),
+       "the emulator was built for AVX2: configure with -DKW_BASELINE=ON and build again"},
+      program_check("addr2line", "source lines of host code", false, "apt-get install binutils"),
+      program_check("nvidia-smi", "NVIDIA GPU", false, "none here: everything but timing works without one"),
+  };
+  int missing = 0;
+  for (const Check& check : checks) {
+    const char* state = check.here ? "ok" : check.needed ? "MISSING" : "absent";
+    output.out(fmt::format("  {:<8} {:<26} {}\n", state, check.what, check.here ? check.found : check.remedy));
+    missing += !check.here && check.needed;
+  }
+  output.out(missing == 0 ? "Everything that judging needs is here.\n" : fmt::format("{} missing: the lines above say what to do.\n", missing));
+  return missing == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Command doctor_command() {
+  return {{"doctor"}, "what is here, what is missing, what to type", "", {}, run};
+}
+
+}  // namespace kw::command

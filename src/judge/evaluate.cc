@@ -1,0 +1,88 @@
+#include "judge/evaluate.h"
+
+#include <chrono>
+#include <filesystem>
+#include <random>
+
+#include "arch/target.h"
+#include "base/check.h"
+#include "judge/rungs.h"
+
+namespace kw::judge {
+namespace {
+
+struct Step {
+  Rung rung;
+  Result<RungResult> (*climb)(Climb&);
+};
+// The ladder. The order is the point: each rung runs only on what the ones before it let through.
+constexpr Step kLadder[kRungs] = {
+    {Rung::kCompile, compile_rung},   {Rung::kRecord, record_rung}, {Rung::kContract, contract_rung},
+    {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kSchedules, schedules_rung},
+};
+
+uint64_t secret_seed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+// The worst metrics of each output over all workloads.
+Correct summarise(const Climb& climb) {
+  Correct correct;
+  correct.workloads = static_cast<int>(climb.cases.size());
+  correct.schedules = climb.schedules_run;
+  for (const auto& output : climb.problem.outputs) {
+    const Correct::Output* worst = nullptr;
+    for (const auto& m : climb.metrics) {
+      if (m.output != output.name) continue;
+      if (worst == nullptr || m.metrics.budget_used > worst->metrics.budget_used) worst = &m;
+    }
+    if (worst != nullptr) correct.outputs.push_back(*worst);
+  }
+  return correct;
+}
+
+}  // namespace
+
+Result<Verdict> evaluate(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
+                         const Progress& progress) {
+  KW_TRY_VOID(arch::find_target(options.target));
+  std::error_code ignored;
+  if (!std::filesystem::exists(candidate_path, ignored)) {
+    Error error{ErrorCode::kNotFound, "no candidate at '" + candidate_path + "'", {}, {}, {}};
+    error.notes = {"give a .cu file, or a folder of them"};
+    return fail(error);
+  }
+  KW_TRY(auto nvcc, toolchain::find_nvcc());
+  Climb climb{problem, candidate_path, options, options.seed ? *options.seed : secret_seed(), nvcc, device::make_emulator(),
+              {}, {}, 0, {}, 0};
+
+  Verdict verdict;
+  verdict.problem = problem.name;
+  verdict.candidate = candidate_path;
+  verdict.target = options.target;
+  verdict.seed = climb.seed;
+  for (int i = 0; i < kRungs; ++i) verdict.ladder[i].rung = kLadder[i].rung;
+
+  for (int i = 0; i < kRungs; ++i) {
+    RungReport& report = verdict.ladder[i];
+    if (progress) progress(report, false);
+    const auto begin = std::chrono::steady_clock::now();
+    KW_TRY(auto result, kLadder[i].climb(climb));
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    report.detail = result.detail;
+    report.status = result.failed ? RungReport::Status::kFailed : RungReport::Status::kPassed;
+    if (result.failed) report.detail = std::string(name_of(*result.failed));
+    if (progress) progress(report, true);
+    if (result.failed) {
+      verdict.outcome = std::move(*result.failed);
+      verdict.decided_by = report.rung;
+      break;
+    }
+  }
+  verdict.candidate_hash = climb.compiled.key;
+  if (!verdict.decided_by) verdict.outcome = summarise(climb);
+  return verdict;
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,145 @@
+#include "judge/execute.h"
+
+#include <limits>
+
+#include "base/check.h"
+#include "problem/inputs.h"
+
+namespace kw::judge {
+namespace {
+
+// The names plans and candidates use, which are those of DLPack and PyTorch.
+std::string plan_dtype(tensor::DType dtype) {
+  using tensor::DType;
+  switch (dtype) {
+    case DType::kF64: return "float64";
+    case DType::kF32: case DType::kTF32: return "float32";
+    case DType::kBF16: return "bfloat16";
+    case DType::kF16: return "float16";
+    case DType::kE4M3: return "float8_e4m3fn";
+    case DType::kE5M2: return "float8_e5m2";
+    case DType::kE2M1: return "float4_e2m1";
+    case DType::kUE8M0: return "float8_e8m0fnu";
+    case DType::kI8: return "int8";
+    case DType::kU8: return "uint8";
+    case DType::kI16: return "int16";
+    case DType::kU16: return "uint16";
+    case DType::kI32: return "int32";
+    case DType::kU32: return "uint32";
+    case DType::kI64: return "int64";
+    case DType::kU64: return "uint64";
+    case DType::kBool: return "bool";
+    // No candidate view of these exists yet: they travel as the bytes that hold them.
+    case DType::kE3M2: case DType::kE2M3: case DType::kUE4M3: case DType::kI4: case DType::kU4: return "uint8";
+  }
+  return "";
+}
+
+toolchain::Argument tensor_argument(toolchain::Argument::Kind kind, const problem::TensorDecl& declaration,
+                                    const problem::Workload& workload) {
+  toolchain::Argument argument;
+  argument.kind = kind;
+  argument.name = declaration.name;
+  argument.dtype = plan_dtype(declaration.dtype);
+  auto shape = problem::shape_of(declaration, workload);
+  KW_CHECK(shape.has_value());  // the workload was checked
+  argument.shape = *shape;
+  return argument;
+}
+
+std::span<const uint8_t> as_u8(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+toolchain::Workload arguments_of(const problem::Problem& problem, const problem::Workload& workload) {
+  using Kind = toolchain::Argument::Kind;
+  toolchain::Workload out;
+  for (const auto& input : problem.inputs) out.arguments.push_back(tensor_argument(Kind::kInput, input, workload));
+  for (const auto& output : problem.outputs) out.arguments.push_back(tensor_argument(Kind::kOutput, output, workload));
+  for (const auto& [name, value] : workload.axes) {
+    toolchain::Argument argument;
+    argument.kind = Kind::kInteger;
+    argument.name = name;
+    argument.integer = value;
+    out.arguments.push_back(argument);
+  }
+  for (const auto& attribute : problem.attributes) {
+    toolchain::Argument argument;
+    argument.kind = Kind::kReal;
+    argument.name = attribute.name;
+    argument.real = attribute.value;
+    out.arguments.push_back(argument);
+  }
+  return out;
+}
+
+Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads) {
+  if (c.prepared) return {};
+  problem::EvaluateOptions options;
+  options.threads = threads;
+  KW_TRY(c.inputs, problem::make_inputs(problem, c.workload, seed));
+  KW_TRY(c.reference, problem::evaluate(problem, c.workload, c.inputs, options));
+  KW_TRY(c.tolerance, problem::derive_tolerance(problem, c.workload, c.inputs, &c.reference, options));
+  c.prepared = true;
+  return {};
+}
+
+Result<Execution> execute(device::Device& device, const problem::Problem& problem, const Case& c,
+                          const device::RunOptions& options, uint64_t layout_seed) {
+  device::LoadOptions load_options;
+  load_options.layout_seed = layout_seed;
+  KW_TRY(auto loaded, device.load(c.plan, load_options));
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    // An input that the candidate does not name is not in its plan.
+    if (c.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
+    KW_TRY_VOID(loaded->write(problem.inputs[i].name, as_u8(c.inputs[i].bytes())));
+  }
+  Execution execution;
+  KW_TRY(execution.report, loaded->run(options));
+  if (!execution.report.completed) return execution;
+  for (const auto& output : problem.outputs) {
+    KW_TRY(auto shape, problem::shape_of(output, c.workload));
+    KW_TRY(auto tensor, tensor::Tensor::zeros(output.dtype, shape));
+    const auto bytes = tensor.bytes();
+    KW_TRY_VOID(loaded->read(output.name, std::span<uint8_t>(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())));
+    execution.outputs.push_back(std::move(tensor));
+  }
+  return execution;
+}
+
+Result<std::optional<Wrong>> compare(const problem::Problem& problem, const Case& c, const Execution& execution,
+                                     std::vector<Correct::Output>& metrics) {
+  std::optional<Wrong> wrong;
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    const auto& got = execution.outputs[i];
+    KW_TRY(auto measured, problem::compare_output(problem, c.workload, i, got, c.reference, c.tolerance));
+    metrics.push_back({c.name, problem.outputs[i].name, measured});
+    if (measured.passed() || wrong) continue;
+    wrong.emplace();
+    wrong->workload = c.name;
+    wrong->output = problem.outputs[i].name;
+    wrong->metrics = measured;
+    wrong->tolerance = c.tolerance.outputs[i].text();
+    if (measured.first) {
+      wrong->index = unflatten(got.shape(), measured.first->index);
+      wrong->got = measured.first->got;
+      wrong->expected = measured.first->reference;
+      wrong->allowed = measured.first->allowed;
+    }
+  }
+  return wrong;
+}
+
+std::vector<int64_t> unflatten(const tensor::Shape& shape, int64_t flat) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] <= 0) return index;
+    index[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return index;
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,20 @@
+// The page a person reads: what each rung saw, and for a failure what went wrong, where in the candidate's
+// source, who the parties were, what the numbers were, and what to look at next. Plain text, at most 100
+// columns, about one screen.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "judge/verdict.h"
+
+namespace kw::judge {
+
+// Gives the text of a candidate's source file by its relative path; empty when it cannot be had.
+using SourceText = std::function<std::string(const std::string& file)>;
+
+std::string page(const Verdict& verdict, const SourceText& source);
+// One line of the ladder, as shown live: "  shapes      ok     0.41 s  7 shapes …".
+std::string ladder_line(const RungReport& report);
+
+}  // namespace kw::judge

@@ -1,0 +1,268 @@
+#include "judge/rungs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/rng.h"
+#include "judge/shapes.h"
+
+namespace kw::judge {
+namespace {
+
+// Case inputs of different workloads must not be prefixes of each other's.
+uint64_t input_seed(const Climb& climb, const Case& c) { return Rng(climb.seed).fork("inputs " + c.name.name).next(); }
+
+WorkloadName name_of_workload(const problem::Workload& workload, bool chosen_by_judge) {
+  return {workload.name, workload.axes, chosen_by_judge};
+}
+
+std::string amount(uint64_t count) {
+  if (count >= 10'000'000) return fmt::format("{:.1f} M", static_cast<double>(count) * 1e-6);
+  if (count >= 10'000) return fmt::format("{:.1f} k", static_cast<double>(count) * 1e-3);
+  return fmt::format("{}", count);
+}
+
+uint64_t instructions(const device::RunReport& report) {
+  uint64_t total = 0;
+  for (const auto& step : report.steps) total += step.warp_instructions;
+  return total;
+}
+
+device::RunOptions every_check(const Climb& climb) {
+  device::RunOptions run;
+  run.check_races = true;
+  run.check_uninitialised = true;
+  run.threads = climb.options.threads;
+  run.deadline_s = climb.options.kernel_deadline_s;
+  return run;
+}
+
+// A finding means the emulator gave up rather than caught the candidate.
+bool has_kind(const device::StepReport& step, emu::Finding::Kind kind) {
+  return std::any_of(step.findings.begin(), step.findings.end(), [kind](const emu::Finding& f) { return f.kind == kind; });
+}
+
+std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, const device::RunReport& report, bool numbers_right) {
+  const device::StepReport* step = report.first_with_finding();
+  if (step == nullptr) {
+    if (report.completed) return std::nullopt;
+    return Timeout{c.name, "the emulated launches", climb.options.kernel_deadline_s};
+  }
+  if (has_kind(*step, emu::Finding::Kind::kUnsupported)) {
+    return NotChecked{step->findings.front().message};
+  }
+  if (has_kind(*step, emu::Finding::Kind::kLimit)) {
+    std::string kernel = step->findings.front().party.kernel;
+    return Timeout{c.name, kernel.empty() ? "a kernel" : "kernel " + kernel, climb.options.kernel_deadline_s};
+  }
+  Unsafe unsafe;
+  unsafe.workload = c.name;
+  unsafe.step = step->step;
+  unsafe.findings = step->findings;
+  unsafe.numbers_right = numbers_right;
+  for (emu::Finding& finding : unsafe.findings) {
+    finding.party.source_file = place_of(climb, finding.party.source_file, 0).file;
+    if (finding.other) finding.other->source_file = place_of(climb, finding.other->source_file, 0).file;
+  }
+  return unsafe;
+}
+
+// An emulator that lacks an instruction makes no claim about the candidate; other errors are the judge's.
+Result<RungResult> not_run(const Error& error) {
+  if (error.code == ErrorCode::kUnsupported) return RungResult{NotChecked{error.message}, ""};
+  return fail(error);
+}
+
+// Runs one case with every check and compares its outputs.
+Result<RungResult> run_case(Climb& climb, Case& c, uint64_t& executed) {
+  KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), climb.options.threads));
+  auto execution = execute(*climb.device, climb.problem, c, every_check(climb), 0);
+  if (!execution) return not_run(execution.error());
+  executed += instructions(execution->report);
+  std::optional<Wrong> wrong;
+  if (execution->report.completed) {
+    KW_TRY(wrong, compare(climb.problem, c, *execution, climb.metrics));
+  }
+  const bool numbers_right = execution->report.completed && !wrong;
+  if (auto failed = judge_findings(climb, c, execution->report, numbers_right)) return RungResult{std::move(failed), ""};
+  if (wrong) return RungResult{*wrong, ""};
+  return RungResult{};
+}
+
+Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unrecordable& reason) {
+  using Kind = toolchain::Unrecordable::Kind;
+  const SourcePlace place = place_of(climb, reason.place.file, static_cast<uint32_t>(std::max(0, reason.place.line)),
+                                     static_cast<uint32_t>(std::max(0, reason.place.column)));
+  switch (reason.kind) {
+    case Kind::kContract:
+    case Kind::kLaunch: return ContractViolation{c.name, reason.message, place, reason.notes};
+    case Kind::kTimeout: return Timeout{c.name, "the host code", climb.options.host_deadline_s};
+    case Kind::kCall:
+    case Kind::kCrash:
+    case Kind::kLimit:
+    case Kind::kNondeterministic: break;
+  }
+  return Unrecordable{c.name, reason.call, reason.message, place};
+}
+
+struct Schedule {
+  uint64_t seed = 0;
+  bool late = false;
+  uint64_t layout = 0;
+  std::string text() const {
+    return fmt::format("{}, copies complete {}{}", seed == 0 ? "round robin" : fmt::format("order {}", seed),
+                       late ? "late" : "early", layout == 0 ? "" : fmt::format(", buffers moved ({})", layout));
+  }
+};
+
+// The first element whose bits differ, per output.
+std::optional<Nondeterministic> first_difference(const Climb& climb, const Case& c, const Execution& a, const Execution& b) {
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const auto x = a.outputs[i].bytes(), y = b.outputs[i].bytes();
+    if (x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size()) == 0) continue;
+    Nondeterministic out;
+    out.workload = c.name;
+    out.output = climb.problem.outputs[i].name;
+    out.elements = a.outputs[i].size();
+    for (int64_t flat = 0; flat < out.elements; ++flat) {
+      if (a.outputs[i].bits_at(flat) == b.outputs[i].bits_at(flat)) continue;
+      if (out.differing++ > 0) continue;
+      out.index = unflatten(a.outputs[i].shape(), flat);
+      out.first = a.outputs[i].at(flat);
+      out.second = b.outputs[i].at(flat);
+    }
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line, uint32_t column) {
+  std::string relative = file;
+  const std::string& folder = climb.compiled.source_folder;
+  if (!folder.empty() && relative.rfind(folder, 0) == 0) {
+    relative.erase(0, folder.size());
+    while (!relative.empty() && relative.front() == '/') relative.erase(0, 1);
+  }
+  return {relative, line, column};
+}
+
+Result<RungResult> compile_rung(Climb& climb) {
+  toolchain::Candidate candidate;
+  candidate.path = climb.candidate_path;
+  candidate.target = climb.options.target;
+  toolchain::CompileOptions options;
+  options.wall_seconds = climb.options.compile_deadline_s;
+  options.cache_folder = climb.options.cache_dir;
+  KW_TRY(auto compiled, toolchain::compile(climb.nvcc, candidate, options));
+  if (const auto* errors = std::get_if<toolchain::CompileErrors>(&compiled)) {
+    CompileError out;
+    for (const auto& d : errors->diagnostics) {
+      if (d.severity != toolchain::Diagnostic::Severity::kError) continue;
+      out.diagnostics.push_back({{d.place.file, static_cast<uint32_t>(std::max(0, d.place.line)),
+                                  static_cast<uint32_t>(std::max(0, d.place.column))},
+                                 d.message});
+    }
+    out.log = errors->log;
+    return RungResult{out, ""};
+  }
+  climb.compiled = std::move(std::get<toolchain::Compiled>(compiled));
+  return RungResult{std::nullopt, climb.compiled.from_cache
+                                      ? "compiled before"
+                                      : fmt::format("nvcc {} for {}", climb.nvcc.version, climb.options.target)};
+}
+
+Result<RungResult> record_rung(Climb& climb) {
+  for (const auto role : {problem::Role::kSmallest, problem::Role::kShape, problem::Role::kEmulator}) {
+    for (const auto& workload : climb.problem.workloads) {
+      if (workload.role == role) climb.cases.push_back({workload, name_of_workload(workload, false), {}, false, {}, {}, {}});
+    }
+    if (role == problem::Role::kSmallest) climb.smallest = climb.cases.size();
+  }
+  const uint64_t shape_seed = Rng(climb.seed).fork("shapes").next();
+  for (auto& workload : choose_shapes(climb.problem, shape_seed, climb.options.judge_shapes)) {
+    const WorkloadName name = name_of_workload(workload, true);
+    climb.cases.push_back({std::move(workload), name, {}, false, {}, {}, {}});
+  }
+  toolchain::RecordOptions options;
+  options.wall_seconds = climb.options.host_deadline_s;
+  size_t steps = 0;
+  for (Case& c : climb.cases) {
+    KW_TRY(auto recorded, toolchain::record(climb.compiled, arguments_of(climb.problem, c.workload), options));
+    if (const auto* reason = std::get_if<toolchain::Unrecordable>(&recorded)) {
+      return RungResult{from_recorder(climb, c, *reason), ""};
+    }
+    c.plan = std::move(std::get<plan::Plan>(recorded));
+    steps += c.plan.steps.size();
+  }
+  return RungResult{std::nullopt, fmt::format("{} workloads, {} steps", climb.cases.size(), steps)};
+}
+
+Result<RungResult> smallest_rung(Climb& climb) {
+  uint64_t executed = 0;
+  for (size_t i = 0; i < climb.smallest; ++i) {
+    KW_TRY(auto result, run_case(climb, climb.cases[i], executed));
+    if (result.failed) return result;
+  }
+  return RungResult{std::nullopt, fmt::format("{}; {} warp instructions, no findings",
+                                              climb.smallest == 0 ? "none" : climb.cases[0].name.text(), amount(executed))};
+}
+
+Result<RungResult> shapes_rung(Climb& climb) {
+  uint64_t executed = 0;
+  size_t own = 0;
+  for (size_t i = climb.smallest; i < climb.cases.size(); ++i) {
+    KW_TRY(auto result, run_case(climb, climb.cases[i], executed));
+    if (result.failed) return result;
+    own += climb.cases[i].name.chosen_by_judge;
+  }
+  return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own; {} warp instructions",
+                                              climb.cases.size() - climb.smallest, own, amount(executed))};
+}
+
+Result<RungResult> schedules_rung(Climb& climb) {
+  std::vector<Schedule> schedules;
+  Rng rng = Rng(climb.seed).fork("schedules");
+  for (int i = 0; i < climb.options.schedules; ++i) {
+    schedules.push_back({i == 0 ? 0 : 1 + rng.below(999'999), i % 2 == 0, i < 2 ? 0 : 1 + rng.below(999)});
+  }
+  // The smallest workload, and the one among the others with the most work: it has the most warps to reorder.
+  std::vector<Case*> subjects;
+  if (!climb.cases.empty()) subjects.push_back(&climb.cases.front());
+  double most = 0;
+  Case* largest = nullptr;
+  for (size_t i = climb.smallest; i < climb.cases.size(); ++i) {
+    const auto cost = problem::cost_of(climb.problem, climb.cases[i].workload);
+    if (!cost || cost->operations <= most) continue;
+    most = cost->operations;
+    largest = &climb.cases[i];
+  }
+  if (largest != nullptr && largest != subjects.front()) subjects.push_back(largest);
+
+  for (Case* c : subjects) {
+    KW_TRY_VOID(prepare(climb.problem, *c, input_seed(climb, *c), climb.options.threads));
+    device::RunOptions run = every_check(climb);
+    auto first = execute(*climb.device, climb.problem, *c, run, 0);
+    if (!first) return not_run(first.error());
+    if (auto failed = judge_findings(climb, *c, first->report, false)) return RungResult{std::move(failed), ""};
+    for (const Schedule& schedule : schedules) {
+      run.schedule_seed = schedule.seed;
+      run.late_completion = schedule.late;
+      auto other = execute(*climb.device, climb.problem, *c, run, schedule.layout);
+      if (!other) return not_run(other.error());
+      if (auto failed = judge_findings(climb, *c, other->report, false)) return RungResult{std::move(failed), ""};
+      ++climb.schedules_run;
+      if (auto differs = first_difference(climb, *c, *first, *other)) {
+        differs->first_schedule = Schedule{}.text();
+        differs->second_schedule = schedule.text();
+        return RungResult{*differs, ""};
+      }
+    }
+  }
+  return RungResult{std::nullopt, fmt::format("{} orders on {} workloads, the same bits", schedules.size() + 1, subjects.size())};
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,48 @@
+// The rungs of the ladder, one function each. A rung passes, or decides the verdict; an Error means that the
+// judge itself could not do its work. evaluate.cc runs them in order.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/device.h"
+#include "judge/evaluate.h"
+#include "judge/execute.h"
+#include "judge/verdict.h"
+
+namespace kw::judge {
+
+// What is known so far; each rung adds to it.
+struct Climb {
+  const problem::Problem& problem;
+  const std::string candidate_path;
+  const Options& options;
+  const uint64_t seed;
+  toolchain::Nvcc nvcc;
+  std::unique_ptr<device::Device> device;
+  toolchain::Compiled compiled;
+  std::vector<Case> cases;       // smallest ones first
+  size_t smallest = 0;           // how many of them are
+  std::vector<Correct::Output> metrics;
+  int schedules_run = 0;
+};
+
+struct RungResult {
+  std::optional<Outcome> failed;  // none: passed
+  std::string detail;
+};
+
+Result<RungResult> compile_rung(Climb& climb);
+Result<RungResult> record_rung(Climb& climb);
+Result<RungResult> contract_rung(Climb& climb);   // contract.cc
+Result<RungResult> smallest_rung(Climb& climb);
+Result<RungResult> shapes_rung(Climb& climb);
+Result<RungResult> schedules_rung(Climb& climb);
+
+// A place in the candidate as people name it: relative to its folder.
+SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line, uint32_t column = 0);
+
+}  // namespace kw::judge

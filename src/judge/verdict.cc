@@ -1,0 +1,59 @@
+#include "judge/verdict.h"
+
+#include <fmt/format.h>
+
+namespace kw::judge {
+
+std::string_view name_of(Rung rung) {
+  switch (rung) {
+    case Rung::kCompile: return "compile";
+    case Rung::kRecord: return "record";
+    case Rung::kContract: return "contract";
+    case Rung::kSmallest: return "smallest";
+    case Rung::kShapes: return "shapes";
+    case Rung::kSchedules: return "schedules";
+  }
+  return "";
+}
+
+std::string_view question_of(Rung rung) {
+  switch (rung) {
+    case Rung::kCompile: return "does it compile for the target?";
+    case Rung::kRecord: return "can its host code be recorded as launches?";
+    case Rung::kContract: return "do the launches fit the problem and the target?";
+    case Rung::kSmallest: return "is the smallest workload right, with every check on?";
+    case Rung::kShapes: return "are tails, odd sizes and shapes it did not choose right?";
+    case Rung::kSchedules: return "does every legal order of execution give the same bits?";
+  }
+  return "";
+}
+
+std::string WorkloadName::text() const {
+  std::string list;
+  for (const auto& [axis, value] : axes) list += fmt::format("{}{}={}", list.empty() ? "" : ", ", axis, value);
+  return list.empty() ? name : fmt::format("{} ({})", name, list);
+}
+
+namespace {
+struct NameOf {
+  std::string_view operator()(const CompileError&) const { return "compile-error"; }
+  std::string_view operator()(const Unrecordable&) const { return "unrecordable"; }
+  std::string_view operator()(const ContractViolation&) const { return "contract-violation"; }
+  std::string_view operator()(const Wrong&) const { return "wrong"; }
+  std::string_view operator()(const Nondeterministic&) const { return "nondeterministic"; }
+  std::string_view operator()(const Unsafe&) const { return "unsafe"; }
+  std::string_view operator()(const Timeout&) const { return "timeout"; }
+  std::string_view operator()(const NotChecked&) const { return "not-checked"; }
+  std::string_view operator()(const Correct&) const { return "correct"; }
+};
+}  // namespace
+
+std::string_view name_of(const Outcome& outcome) { return std::visit(NameOf{}, outcome); }
+
+int exit_code(const Outcome& outcome) {
+  if (std::holds_alternative<Correct>(outcome)) return 0;
+  if (std::holds_alternative<NotChecked>(outcome)) return 3;
+  return 1;
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,129 @@
+// Verdict: the typed outcome of the ladder for one (problem, candidate, target), with everything a third
+// party needs to see why. A verdict is a value, never an error: a candidate that does not compile, hangs or
+// races has a verdict; only a judge that could not do its work returns an Error.
+// Serialises to one JSON schema (docs/formats/verdict.md). Values; thread-safe to read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "emu/finding.h"
+#include "tensor/error_metrics.h"
+
+namespace kw::judge {
+
+// In the order in which they run; the first that fails decides (docs/formats/verdict.md says what each asks).
+enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kSchedules };
+inline constexpr int kRungs = 6;
+std::string_view name_of(Rung rung);  // "compile", …
+std::string_view question_of(Rung rung);
+
+// A workload as judged: the axes that were chosen, by the problem or by the judge.
+struct WorkloadName {
+  std::string name;
+  std::map<std::string, int64_t> axes;
+  bool chosen_by_judge = false;
+  std::string text() const;  // "tail (M=3, N=1000)"
+};
+
+struct SourcePlace {
+  std::string file;  // relative to the candidate
+  uint32_t line = 0, column = 0;
+};
+
+// --- outcomes -----------------------------------------------------------------------------------------------
+struct CompileError {
+  struct Diagnostic {
+    SourcePlace place;
+    std::string message;
+  };
+  std::vector<Diagnostic> diagnostics;
+  std::string log;  // the compiler's own words, trimmed
+};
+struct Unrecordable {  // host code that is not a description of launches
+  WorkloadName workload;
+  std::string call;  // "cudaMemcpy (device to host)"; empty when the program died otherwise
+  std::string message;
+  SourcePlace place;
+};
+struct ContractViolation {  // the plan breaks a limit of the target or of the problem's interface
+  WorkloadName workload;
+  std::string message;
+  SourcePlace place;
+  std::vector<std::string> notes;
+};
+struct Wrong {
+  WorkloadName workload;
+  std::string output;
+  std::vector<int64_t> index;  // of the first failing element
+  double got = 0, expected = 0, allowed = 0;
+  tensor::ErrorMetrics metrics;
+  std::string tolerance;  // how the budget was derived, one line
+};
+struct Nondeterministic {  // two legal schedules, two answers
+  WorkloadName workload;
+  std::string output;
+  std::vector<int64_t> index;
+  double first = 0, second = 0;
+  std::string first_schedule, second_schedule;
+  int64_t differing = 0, elements = 0;
+};
+struct Unsafe {
+  WorkloadName workload;
+  std::vector<emu::Finding> findings;  // at least one; the first is the one to read
+  uint32_t step = 0;                   // of the plan
+  bool numbers_right = false;          // the outputs were within tolerance all the same
+};
+struct Timeout {
+  WorkloadName workload;
+  std::string what;  // "host code", "kernel k", "nvcc"
+  double limit_s = 0;
+};
+struct NotChecked {  // the emulator lacks something the kernel uses: no claim either way
+  std::string message;
+};
+struct Correct {
+  struct Output {
+    WorkloadName workload;
+    std::string output;
+    tensor::ErrorMetrics metrics;
+  };
+  std::vector<Output> outputs;  // the worst of each output over all workloads
+  int workloads = 0, schedules = 0;
+};
+
+using Outcome = std::variant<CompileError, Unrecordable, ContractViolation, Wrong, Nondeterministic, Unsafe,
+                             Timeout, NotChecked, Correct>;
+// "compile-error", "unrecordable", "contract-violation", "wrong", "nondeterministic", "unsafe", "timeout",
+// "not-checked", "correct": the words fixtures and exit codes use.
+std::string_view name_of(const Outcome& outcome);
+// 0 correct; 1 any other verdict about the candidate; 3 not checked. (2 is for input that could not be read.)
+int exit_code(const Outcome& outcome);
+
+struct RungReport {
+  enum class Status : uint8_t { kPassed, kFailed, kNotRun } status = Status::kNotRun;
+  Rung rung = Rung::kCompile;
+  double seconds = 0;
+  std::string detail;  // "5 shapes, 1.2e6 warp instructions"; empty when not run
+};
+
+struct Verdict {
+  std::string problem, candidate, target;
+  std::string candidate_hash;  // of the sources
+  uint64_t seed = 0;           // everything the judge chose follows from it
+  std::array<RungReport, kRungs> ladder;
+  Outcome outcome;
+  std::optional<Rung> decided_by;  // the rung that failed
+  bool correct() const { return std::holds_alternative<Correct>(outcome); }
+};
+
+std::string to_json(const Verdict& verdict);  // schema "kernelwright/verdict/1", stable key order
+
+}  // namespace kw::judge

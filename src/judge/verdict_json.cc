@@ -1,0 +1,147 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "judge/verdict.h"
+
+namespace kw::judge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no NaN or infinity; a reader must still be able to tell them apart.
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json json_of(const WorkloadName& workload) {
+  return Json{{"name", workload.name}, {"axes", workload.axes}, {"chosen_by_judge", workload.chosen_by_judge}};
+}
+
+Json json_of(const SourcePlace& place) {
+  if (place.file.empty() && place.line == 0) return nullptr;
+  return Json{{"file", place.file}, {"line", place.line}, {"column", place.column}};
+}
+
+Json json_of(const tensor::ErrorMetrics& m) {
+  return Json{{"elements", m.elements},         {"failing", m.failing},
+              {"kind_mismatches", m.kind_mismatches}, {"max_abs", number(m.max_abs)},
+              {"max_rel", number(m.max_rel)},   {"rmse", number(m.rmse)},
+              {"psnr_db", number(m.psnr)},      {"cosine", number(m.cosine)},
+              {"max_ulp", number(m.max_ulp)},   {"budget_used", number(m.budget_used)}};
+}
+
+Json json_of(const emu::Party& party) {
+  return Json{{"kernel", party.kernel},     {"instruction", party.instruction},
+              {"ptx_line", party.ptx_line}, {"source_file", party.source_file},
+              {"source_line", party.source_line}, {"block", party.block},
+              {"warp", party.warp},         {"lane", party.lane},
+              {"thread", party.thread}};
+}
+
+std::string_view space_name(ptx::Space space) {
+  switch (space) {
+    case ptx::Space::kNone: return "generic";
+    case ptx::Space::kReg: return "register";
+    case ptx::Space::kConst: return "const";
+    case ptx::Space::kGlobal: return "global";
+    case ptx::Space::kLocal: return "local";
+    case ptx::Space::kParam: return "param";
+    case ptx::Space::kShared: return "shared";
+    case ptx::Space::kTex: return "texture";
+  }
+  return "";
+}
+
+Json json_of(const emu::Finding& finding) {
+  Json out{{"kind", std::string(emu::name_of(finding.kind))},
+           {"fatal", finding.fatal},
+           {"message", finding.message},
+           {"space", std::string(space_name(finding.space))},
+           {"address", finding.address},
+           {"bytes", finding.bytes},
+           {"object", finding.object},
+           {"object_offset", finding.object_offset},
+           {"count", finding.count},
+           {"party", json_of(finding.party)}};
+  if (finding.other) out["other"] = json_of(*finding.other);
+  return out;
+}
+
+struct OutcomeJson {
+  Json operator()(const CompileError& e) const {
+    Json list = Json::array();
+    for (const auto& d : e.diagnostics) list.push_back({{"place", json_of(d.place)}, {"message", d.message}});
+    return Json{{"diagnostics", list}, {"log", e.log}};
+  }
+  Json operator()(const Unrecordable& u) const {
+    return Json{{"workload", json_of(u.workload)}, {"call", u.call}, {"message", u.message}, {"place", json_of(u.place)}};
+  }
+  Json operator()(const ContractViolation& c) const {
+    return Json{{"workload", json_of(c.workload)}, {"message", c.message}, {"place", json_of(c.place)}, {"notes", c.notes}};
+  }
+  Json operator()(const Wrong& w) const {
+    return Json{{"workload", json_of(w.workload)}, {"output", w.output},       {"index", w.index},
+                {"got", number(w.got)},            {"expected", number(w.expected)},
+                {"allowed", number(w.allowed)},    {"tolerance", w.tolerance}, {"metrics", json_of(w.metrics)}};
+  }
+  Json operator()(const Nondeterministic& n) const {
+    return Json{{"workload", json_of(n.workload)}, {"output", n.output}, {"index", n.index},
+                {"first", number(n.first)}, {"second", number(n.second)},
+                {"first_schedule", n.first_schedule}, {"second_schedule", n.second_schedule},
+                {"differing", n.differing}, {"elements", n.elements}};
+  }
+  Json operator()(const Unsafe& u) const {
+    Json list = Json::array();
+    for (const auto& finding : u.findings) list.push_back(json_of(finding));
+    return Json{{"workload", json_of(u.workload)}, {"step", u.step}, {"numbers_right", u.numbers_right}, {"findings", list}};
+  }
+  Json operator()(const Timeout& t) const {
+    return Json{{"workload", json_of(t.workload)}, {"what", t.what}, {"limit_s", t.limit_s}};
+  }
+  Json operator()(const NotChecked& n) const { return Json{{"message", n.message}}; }
+  Json operator()(const Correct& c) const {
+    Json list = Json::array();
+    for (const auto& o : c.outputs) {
+      list.push_back({{"output", o.output}, {"worst_workload", json_of(o.workload)}, {"metrics", json_of(o.metrics)}});
+    }
+    return Json{{"workloads", c.workloads}, {"schedules", c.schedules}, {"outputs", list}};
+  }
+};
+
+std::string_view status_name(RungReport::Status status) {
+  switch (status) {
+    case RungReport::Status::kPassed: return "passed";
+    case RungReport::Status::kFailed: return "failed";
+    case RungReport::Status::kNotRun: return "not run";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_json(const Verdict& verdict) {
+  Json ladder = Json::array();
+  for (const RungReport& rung : verdict.ladder) {
+    ladder.push_back({{"rung", std::string(name_of(rung.rung))},
+                      {"status", std::string(status_name(rung.status))},
+                      {"seconds", rung.seconds},
+                      {"detail", rung.detail}});
+  }
+  Json out{{"schema", "kernelwright/verdict/1"},
+           {"problem", verdict.problem},
+           {"candidate", verdict.candidate},
+           {"candidate_hash", verdict.candidate_hash},
+           {"target", verdict.target},
+           {"seed", verdict.seed},
+           {"device", "PTX emulator"},
+           {"verdict", std::string(name_of(verdict.outcome))},
+           {"decided_by", verdict.decided_by ? Json(std::string(name_of(*verdict.decided_by))) : Json(nullptr)},
+           {"ladder", ladder},
+           {"outcome", std::visit(OutcomeJson{}, verdict.outcome)}};
+  // Compilers and kernels print bytes of any kind.
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kw::judge
