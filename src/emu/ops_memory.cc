@@ -155,11 +155,12 @@ struct Form {
   Space space = Space::kNone;
   unsigned count = 1, bytes = 0;
   bool sign_extend = false;
+  bool strong = false;             // sees other threads' writes while it runs
 };
 
 bool is_hint(std::string_view modifier) {
-  static constexpr std::array<std::string_view, 24> kAccepted = {
-      "weak", "volatile", "relaxed", "acquire", "release", "mmio", "cta", "cluster", "gpu", "sys", "ca", "cg",
+  static constexpr std::array<std::string_view, 20> kAccepted = {
+      "weak", "release", "cta", "cluster", "gpu", "sys", "ca", "cg",
       "cs", "lu", "cv", "wb", "wt", "nc", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
       "L1::evict_last", "L1::no_allocate", "unified"};
   for (const std::string_view accepted : kAccepted) {
@@ -180,10 +181,13 @@ Result<Form> form_of(const Lowering& lowering) {
     } else if (const ptx::Type type = ptx::type_named(modifier); type != ptx::Type::kNone) {
       form.bytes = ptx::size_bits(type) / 8;
       form.sign_extend = type == ptx::Type::kS8 || type == ptx::Type::kS16 || type == ptx::Type::kS32;
+    } else if (modifier == "volatile" || modifier == "acquire" || modifier == "relaxed" || modifier == "mmio") {
+      form.strong = true;
     } else if (!is_hint(modifier)) {
       return lowering.unsupported();
     }
   }
+  if (lowering.instruction().has("cta")) form.strong = false;   // within the block
   if (form.bytes == 0) return lowering.unsupported();
   return form;
 }
@@ -207,6 +211,7 @@ Status lower_load(Lowering& lowering) {
   } else {
     KW_TRY(registers[0], lowering.def(destination, form.bytes, form.sign_extend));
   }
+  if (form.strong && (form.space == Space::kGlobal || form.space == Space::kNone)) lowering.communicates_between_blocks();
   const bool uniform = address.base == kNone && !address.in_frame && form.space != Space::kLocal;
   Insn& insn = uniform ? lowering.emit(table.load_uniform, table.load_uniform, Counters::kLoad)
                        : lowering.emit(table.load_all, table.load_some, Counters::kLoad);

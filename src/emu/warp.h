@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/async_copy.h"
 #include "emu/emulator.h"
 #include "emu/insn.h"
 
@@ -69,6 +70,7 @@ struct BlockContext {
   uint64_t param_base = 0;       // device address of the kernel's parameter block
   uint32_t param_bytes = 0;
   std::vector<Warp*> warps;
+  std::vector<AsyncCopies> async_copies;   // per warp; empty until the first late copy; cleared for each block
   RangeCache ranges;             // cleared when the set of allocations may have changed
   Observer* observer = nullptr;  // null: nothing is checked or counted beyond safety
   std::string output;
