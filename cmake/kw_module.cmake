@@ -3,11 +3,17 @@
 #   makes the static library kw_<name>. A dependency on the same or a higher layer stops the configuration.
 # kw_test(name SOURCES… [LIBRARIES target…])
 #   makes the test program kw_<name>_test from the *_test.cc files beside the module's sources.
+# KW_ONLY (cache) restricts a build folder to some modules, while others are being rewritten: -DKW_ONLY="base;ptx".
+set(KW_ONLY "" CACHE STRING "Configure these modules only (empty: all)")
+
 function(kw_layer level)
   foreach(name ${ARGN})
     set_property(GLOBAL PROPERTY KW_LAYER_${name} ${level})
   endforeach()
   foreach(name ${ARGN})
+    if(KW_ONLY AND NOT name IN_LIST KW_ONLY)
+      continue()
+    endif()
     if(EXISTS "${CMAKE_SOURCE_DIR}/src/${name}/CMakeLists.txt")
       add_subdirectory("${CMAKE_SOURCE_DIR}/src/${name}")
     endif()
@@ -32,7 +38,7 @@ endfunction()
 
 function(kw_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(NOT BUILD_TESTING)
+  if(NOT BUILD_TESTING OR NOT ARG_SOURCES)
     return()
   endif()
   add_executable(kw_${name}_test ${ARG_SOURCES})
