@@ -70,6 +70,10 @@ struct Variable {
   Initializer initializer;
   std::string_view attributes;               // text of .attribute(...) and .ptr qualifiers
   Place place;
+  // The whole declaration as written, without a final ';' or ','. It may declare several variables: then
+  // the others follow in order with `follows` set and no text. Empty when made by the program.
+  std::string_view text;
+  bool follows = false;
   uint64_t size_bytes() const;               // 0 when unsized
   uint32_t align_bytes() const;
 };
@@ -83,7 +87,8 @@ struct Register {
 
 struct Operand {
   enum class Kind : uint8_t {
-    kRegister,   // id; `element` >= 0 selects .x .y .z .w of a vector register
+    kRegister,   // id; `element` 0..3 selects .x .y .z .w of a vector register (or .r .g .b .a),
+                 // 4..7 the bytes .b0 .. .b3, 8 and 9 the halves .h0 .h1 of video instructions
     kSpecial,    // name "%tid", element 0..3 for .x .y .z .w, -1 for none
     kInteger,    // bits (two's complement, 64 bits)
     kFloat32,    // bits: 0f…… literal
@@ -91,7 +96,8 @@ struct Operand {
     kVariable,   // variable (address of), offset
     kFunction,   // name
     kLabel,      // id in Function::labels
-    kAddress,    // [base + offset]; elements[0] is the base (register, variable or integer);
+    kAddress,    // [base + offset]; elements[0] is the base (register, variable or integer; a vector of
+                 // coordinates follows as a further element); name is the offset as written, "+8";
                  // further elements are the parts after commas, as in [map, {x, y}]
     kVector,     // {a, b, …}
     kList,       // ( … ) of a call
@@ -100,6 +106,7 @@ struct Operand {
     kName,       // any other identifier (call prototypes, targets lists)
   } kind = Kind::kSink;
   bool negated = false;                      // !p
+  bool colour_letters = false;               // the element was written .r .g .b .a
   bool minus = false;                        // -reg is not PTX, but -symbol occurs
   int8_t element = -1;
   uint32_t id = 0;
@@ -133,8 +140,13 @@ struct RegisterDeclaration {                 // .reg .b32 %r<10>, as written, fo
   std::vector<Item> items;
   Place place;
 };
-struct BranchTargets { std::string_view label; std::vector<Operand> targets; Place place; };  // .branchtargets / .calltargets
-struct CallPrototype {
+struct BranchTargets {                       // .branchtargets, or .calltargets when `calls`
+  std::string_view label;
+  std::vector<Operand> targets;
+  Place place;
+  bool calls = false;
+};
+struct CallPrototype {                       // `text` begins with .callprototype and ends before the ';'
   std::string_view label;
   std::vector<Variable> returns, params;
   bool noreturn = false;
@@ -155,9 +167,11 @@ struct Function {
   std::vector<const Variable*> returns, params;   // .param or .reg (then Variable::space is kReg)
   struct Limit { std::string_view name; std::vector<uint64_t> values; };
   std::vector<Limit> limits;                       // maxntid, reqntid, minnctapersm, maxnreg, reqnctapercluster …
-  std::string_view attributes;                     // other directives before the body, as written
+  std::string_view attributes;                     // all directives between parameters and body, as written
+  std::string_view header;                         // from the linkage to the body or ';', as written
   Block body;
-  std::vector<Register> registers;                 // every register, all scopes; Operand::id indexes it
+  // Registers of all scopes; Operand::id indexes it. Those of a range (%r<9>) are here once they are used.
+  std::vector<Register> registers;
   std::vector<Label> labels;                       // every label, all scopes
   std::deque<Variable> variables;                  // params, and everything declared inside the body
   Place place;
