@@ -43,7 +43,8 @@ enum class StopReason {
   kCpuLimit,     // used more than limits.cpu_seconds
   kFileLimit,    // wrote a file larger than limits.file_bytes
   kMemoryLimit,  // jail only: all processes together held more than memory_bytes
-  kDiskLimit,    // jail only, where the writable folder is watched rather than a file system of fixed size
+  kProcessLimit, // jail only: more than limits.processes at one moment (namespaces: fork fails instead)
+  kDiskLimit,    // jail only: its writable folder was full (a program may also just see ENOSPC and go on)
 };
 
 struct ProcessOutcome {
