@@ -1,0 +1,131 @@
+#include "emu/count_access.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "emu/memory_access.h"
+
+namespace kw::emu {
+namespace {
+
+using ptx::Space;
+
+bool consecutive(const uint64_t* addresses, unsigned bytes) {
+  uint64_t difference = 0;
+  for (uint64_t i = 0; i < kLanes; ++i) difference |= addresses[i] ^ (addresses[0] + i * bytes);
+  return difference == 0;
+}
+
+uint32_t distinct(uint64_t* values, int count) {
+  std::sort(values, values + count);
+  return static_cast<uint32_t>(std::unique(values, values + count) - values);
+}
+
+// Word w of lane i lies at (w * 32 + i) * 4.
+uint32_t count_local_sectors(const uint64_t* offsets, Mask lanes, unsigned bytes) {
+  const unsigned words = std::max(1u, bytes / 4);
+  uint64_t sectors[kLanes];
+  uint32_t total = 0;
+  for (unsigned k = 0; k < words; ++k) {
+    int count = 0;
+    for_lanes(lanes, [&](int i) { sectors[count++] = (offsets[i] / 4 + k) * 4 + static_cast<uint64_t>(i) / 8; });
+    total += distinct(sectors, count);
+  }
+  return total;
+}
+
+struct Direction { uint64_t &requests, &bytes, &sectors, &wavefronts, &ideal; };
+
+Direction loads(SpaceCounters& c) {
+  return {c.load_requests, c.load_bytes, c.sectors_load, c.wavefronts_load, c.ideal_wavefronts_load};
+}
+Direction stores(SpaceCounters& c) {
+  return {c.store_requests, c.store_bytes, c.sectors_store, c.wavefronts_store, c.ideal_wavefronts_store};
+}
+
+}  // namespace
+
+uint32_t count_sectors(const uint64_t* addresses, Mask lanes, unsigned bytes) {
+  if (lanes == kFull && consecutive(addresses, bytes)) {
+    return static_cast<uint32_t>((addresses[kLanes - 1] + bytes - 1) / 32 - addresses[0] / 32 + 1);
+  }
+  uint64_t sectors[2 * kLanes];
+  int count = 0;
+  for_lanes(lanes, [&](int i) {
+    const uint64_t first = addresses[i] / 32, last = (addresses[i] + bytes - 1) / 32;
+    if (count == 0 || sectors[count - 1] != first) sectors[count++] = first;
+    if (last != first) sectors[count++] = last;
+  });
+  return distinct(sectors, count);
+}
+
+Wavefronts count_wavefronts(const uint64_t* offsets, Mask lanes, unsigned bytes) {
+  if (lanes == kFull && bytes >= 4 && consecutive(offsets, bytes) && offsets[0] % 128 == 0) {
+    const uint32_t passes = bytes / 4;
+    return {passes, passes};
+  }
+  const unsigned unit = std::clamp(bytes, 4u, 16u);          // what one lane takes from the banks at once
+  const unsigned banks = 128 / unit, group = 128 / unit;     // units per pass, lanes per group
+  Wavefronts result;
+  for (unsigned first = 0; first < kLanes; first += group) {
+    const Mask members = lanes & (group == 32 ? kFull : ((1u << group) - 1) << first);
+    if (members == 0) continue;
+    uint64_t seen[32][32];
+    uint8_t count[32] = {};
+    uint8_t worst = 0;
+    for_lanes(members, [&](int i) {
+      const uint64_t word = offsets[i] / unit;
+      const unsigned bank = word % banks;
+      for (unsigned k = 0; k < count[bank]; ++k) {
+        if (seen[bank][k] == word) return;
+      }
+      seen[bank][count[bank]++] = word;
+      worst = std::max(worst, count[bank]);
+    });
+    result.needed += worst;
+    result.ideal += 1;
+  }
+  return result;
+}
+
+void count_access(Counters& counters, Space space, Access how, const uint64_t* addresses, Mask lanes, unsigned bytes) {
+  const uint64_t total = static_cast<uint64_t>(std::popcount(lanes)) * bytes;
+  if (how == Access::kAsyncRead) {
+    counters.cp_async_global_bytes += total;
+    counters.cp_async_sectors += count_sectors(addresses, lanes, bytes);
+    return;
+  }
+  SpaceCounters* of = nullptr;
+  switch (space) {
+    case Space::kShared:
+      of = how == Access::kMatrixRead ? &counters.ldmatrix : how == Access::kAsyncWrite ? &counters.cp_async : &counters.shared;
+      break;
+    case Space::kLocal: of = &counters.local; break;
+    case Space::kConst: of = &counters.constant; break;
+    case Space::kParam: of = &counters.param; break;
+    case Space::kGlobal:
+    case Space::kNone:
+    case Space::kReg:
+    case Space::kTex: of = &counters.global; break;
+  }
+  if (how == Access::kAtomic) {
+    ++of->atomic_requests;
+    of->atomic_bytes += total;
+    return;
+  }
+  const bool reads = how == Access::kRead || how == Access::kMatrixRead;
+  const Direction direction = reads ? loads(*of) : stores(*of);
+  ++direction.requests;
+  direction.bytes += total;
+  if (space == Space::kShared) {
+    const Wavefronts passes = count_wavefronts(addresses, lanes, bytes);
+    direction.wavefronts += passes.needed;
+    direction.ideal += passes.ideal;
+  } else if (space == Space::kLocal) {
+    direction.sectors += count_local_sectors(addresses, lanes, bytes);
+  } else if (space == Space::kGlobal || space == Space::kNone) {
+    direction.sectors += count_sectors(addresses, lanes, bytes);
+  }
+}
+
+}  // namespace kw::emu
