@@ -63,7 +63,6 @@ Status lower_mma(Lowering& lowering) {
   if (full == nullptr) full = &run_mma_generic;
   Insn& insn = lowering.emit(full, &run_mma_masked, Counters::kTensor);
   insn.imm = reinterpret_cast<uint64_t>(&plan);
-  insn.special = true;   // may wait for lanes
   lowering.set_more(insn, defs, uses);
   return {};
 }

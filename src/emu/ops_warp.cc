@@ -1,0 +1,365 @@
+// Instructions by which the lanes of a warp exchange values: shfl, vote, match, redux, elect, activemask,
+// bar.warp.sync (PTX ISA 9.7.9.6 ff., 9.7.13). The forms without .sync ended with sm_70.
+//
+// Lanes that execute together may name several disjoint groups (each lane its own membermask); every group is
+// complete when its lanes run (begin_collective). A lane outside its group gives nothing and gets nothing.
+#include <bit>
+#include <cstring>
+
+#include "emu/form.h"
+#include "emu/lowering.h"
+#include "emu/memory_access.h"
+#include "emu/observer.h"
+
+namespace kw::emu {
+namespace {
+
+using Kind = ptx::Operand::Kind;
+
+// Waits for the groups and tells the observer; 0: not now.
+inline Mask begin_groups(Warp& warp, const Insn& insn, const uint32_t* members) {
+  const Mask here = begin_collective(warp, insn, members);
+  if (here != 0 && warp.block->observer != nullptr) warp.block->observer->warp_sync(warp, here);
+  return here;
+}
+
+// f(lanes of a group that execute now), for each distinct membermask.
+template <typename F>
+inline void for_groups(Mask here, const uint32_t* members, F&& f) {
+  while (here != 0) {
+    const uint32_t mask = members[std::countr_zero(here)];
+    Mask group = 0;
+    for_lanes(here, [&](int lane) { group |= static_cast<Mask>(members[lane] == mask) << lane; });
+    f(group);
+    here &= ~group;
+  }
+}
+
+// d|p, or d alone.
+struct Destination {
+  Vreg value = kNone, predicate = kNone;
+};
+Result<Destination> define_pair(Lowering& lowering, const ptx::Operand& operand) {
+  Destination destination;
+  const bool pair = operand.kind == Kind::kPair && operand.elements.size() == 2;
+  KW_TRY(destination.value, lowering.def(pair ? operand.elements[0] : operand, 4));
+  if (pair) {
+    KW_TRY(destination.predicate, lowering.def_predicate(operand.elements[1]));
+  }
+  return destination;
+}
+
+// ── shfl ─────────────────────────────────────────────────────────────────────────────────────────────────
+// op: d, a, b, c; more: [p], membermask.
+
+enum class Shuffle : uint8_t { kUp, kDown, kButterfly, kIndex };
+
+template <Shuffle kMode>
+void shuffle(Warp& warp, const Insn& insn) {
+  const bool with_predicate = insn.more_defs != 0;
+  const uint32_t* const members = warp.reg<uint32_t>(insn.more[insn.more_defs]);
+  const Mask here = begin_groups(warp, insn, members);
+  if (here == 0) return;
+  alignas(32) uint32_t value[kLanes];
+  alignas(32) int32_t source[kLanes];
+  alignas(32) uint32_t valid[kLanes];
+  std::memcpy(value, warp.reg<uint32_t>(insn.op[1]), sizeof value);
+  const uint32_t* const b = warp.reg<uint32_t>(insn.op[2]);
+  const uint32_t* const c = warp.reg<uint32_t>(insn.op[3]);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int32_t distance = static_cast<int32_t>(b[lane] & 31u), clamp = static_cast<int32_t>(c[lane] & 31u);
+    const int32_t segment = static_cast<int32_t>(c[lane] >> 8 & 31u);
+    const int32_t low = lane & segment;                       // first lane of the segment
+    const int32_t limit = low | (clamp & ~segment);
+    int32_t from;
+    bool inside;
+    if constexpr (kMode == Shuffle::kUp) {
+      from = lane - distance;
+      inside = from >= limit;
+    } else {
+      from = kMode == Shuffle::kDown        ? lane + distance
+             : kMode == Shuffle::kButterfly ? (lane ^ distance)
+                                            : (low | (distance & ~segment));
+      inside = from <= limit;
+    }
+    source[lane] = inside ? from : lane;
+    valid[lane] = inside;
+  }
+  uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
+  if (here == kFull && members[0] == kFull) {
+    for (int lane = 0; lane < kLanes; ++lane) d[lane] = value[source[lane] & 31];
+  } else {
+    for_lanes(here, [&](int lane) {
+      // What a lane outside the group would give is undefined: keep one's own, whatever that lane holds.
+      const uint32_t from = static_cast<uint32_t>(source[lane]) & 31u;
+      d[lane] = (members[lane] & here) >> from & 1u ? value[from] : value[lane];
+    });
+  }
+  if (with_predicate) {
+    Mask bits = 0;
+    for (int lane = 0; lane < kLanes; ++lane) bits |= valid[lane] << lane;
+    Mask& p = warp.pred(insn.more[0]);
+    p = (p & ~here) | (bits & here);
+  }
+}
+
+Status lower_shfl(Lowering& lowering) {
+  Form form(lowering.instruction());
+  static constexpr Handler kHandlers[] = {&shuffle<Shuffle::kUp>, &shuffle<Shuffle::kDown>,
+                                          &shuffle<Shuffle::kButterfly>, &shuffle<Shuffle::kIndex>};
+  const bool sync = form.take("sync");
+  const int mode = form.take_one_of({"up", "down", "bfly", "idx"});
+  if (!sync || mode < 0 || !form.take("b32") || !form.done()) return lowering.unsupported();
+  if (lowering.operand_count() != 5) return lowering.invalid("takes d|p, a, b, c, membermask");
+  Vreg sources[4];
+  for (size_t i = 0; i < 4; ++i) {
+    KW_TRY(sources[i], lowering.use(lowering.operand(i + 1), 4));
+  }
+  KW_TRY(const Destination to, define_pair(lowering, lowering.operand(0)));
+  Insn& insn = lowering.emit(kHandlers[mode], kHandlers[mode], Counters::kWarpVote);
+  insn.op[0] = to.value;
+  for (size_t i = 0; i < 3; ++i) insn.op[i + 1] = sources[i];
+  insn.op_defs = 1;
+  insn.op_uses = 0b1110;
+  lowering.set_more(insn, std::span<const Vreg>(&to.predicate, to.predicate != kNone ? 1 : 0),
+                    std::span<const Vreg>(&sources[3], 1));
+  return {};
+}
+
+// ── vote ─────────────────────────────────────────────────────────────────────────────────────────────────
+// op: d, predicate, membermask.
+
+enum class Vote : uint8_t { kAll, kAny, kUniform, kBallot };
+
+template <Vote kMode>
+void vote(Warp& warp, const Insn& insn) {
+  const uint32_t* const members = warp.reg<uint32_t>(insn.op[2]);
+  const Mask here = begin_groups(warp, insn, members);
+  if (here == 0) return;
+  const Mask asked = warp.pred(insn.op[1]);
+  Mask answers = 0;
+  for_groups(here, members, [&](Mask group) {
+    const Mask yes = asked & group;
+    if constexpr (kMode == Vote::kBallot) {
+      uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
+      for_lanes(group, [&](int lane) { d[lane] = yes; });
+    } else if (kMode == Vote::kAll ? yes == group : kMode == Vote::kAny ? yes != 0 : yes == 0 || yes == group) {
+      answers |= group;
+    }
+  });
+  if constexpr (kMode != Vote::kBallot) {
+    Mask& p = warp.pred(insn.op[0]);
+    p = (p & ~here) | answers;
+  }
+}
+
+Status lower_vote(Lowering& lowering) {
+  Form form(lowering.instruction());
+  static constexpr Handler kHandlers[] = {&vote<Vote::kAll>, &vote<Vote::kAny>, &vote<Vote::kUniform>,
+                                          &vote<Vote::kBallot>};
+  const bool sync = form.take("sync");
+  const int mode = form.take_one_of({"all", "any", "uni", "ballot"});
+  const bool ballot = mode == 3;
+  if (!sync || mode < 0 || !form.take(ballot ? "b32" : "pred") || !form.done()) return lowering.unsupported();
+  if (lowering.operand_count() != 3) return lowering.invalid("takes d, a predicate, membermask");
+  KW_TRY(const Vreg asked, use_condition(lowering, lowering.operand(1)));
+  KW_TRY(const Vreg members, lowering.use(lowering.operand(2), 4));
+  Vreg to = kNone;
+  if (ballot) {
+    KW_TRY(to, lowering.def(lowering.operand(0), 4));
+  } else {
+    KW_TRY(to, lowering.def_predicate(lowering.operand(0)));
+  }
+  Insn& insn = lowering.emit(kHandlers[mode], kHandlers[mode], Counters::kWarpVote);
+  insn.op[0] = to;
+  insn.op[1] = asked;
+  insn.op[2] = members;
+  insn.op_defs = 1;
+  insn.op_uses = 0b110;
+  return {};
+}
+
+// ── match ────────────────────────────────────────────────────────────────────────────────────────────────
+// op: d, a, membermask; more: [p].
+
+template <typename T, bool kAll>
+void match(Warp& warp, const Insn& insn) {
+  const uint32_t* const members = warp.reg<uint32_t>(insn.op[2]);
+  const Mask here = begin_groups(warp, insn, members);
+  if (here == 0) return;
+  const T* const a = warp.reg<T>(insn.op[1]);
+  alignas(32) uint32_t result[kLanes] = {};
+  Mask unanimous = 0;
+  for_groups(here, members, [&](Mask group) {
+    for (Mask left = group; left != 0;) {
+      const T value = a[std::countr_zero(left)];
+      Mask same = 0;
+      for_lanes(left, [&](int lane) { same |= static_cast<Mask>(a[lane] == value) << lane; });
+      if (kAll && same != group) break;   // d stays 0
+      for_lanes(same, [&](int lane) { result[lane] = same; });
+      if (kAll) unanimous |= group;
+      left &= ~same;
+    }
+  });
+  uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
+  for_lanes(here, [&](int lane) { d[lane] = result[lane]; });
+  if (insn.more_defs != 0) {
+    Mask& p = warp.pred(insn.more[0]);
+    p = (p & ~here) | unanimous;
+  }
+}
+
+Status lower_match(Lowering& lowering) {
+  Form form(lowering.instruction());
+  const bool sync = form.take("sync");
+  const int mode = form.take_one_of({"any", "all"});
+  const int width = form.take_one_of({"b32", "b64"});
+  if (!sync || mode < 0 || width < 0 || !form.done()) return lowering.unsupported();
+  if (lowering.operand_count() != 3) return lowering.invalid("takes d|p, a, membermask");
+  KW_TRY(const Vreg value, lowering.use(lowering.operand(1), width == 0 ? 4 : 8));
+  KW_TRY(const Vreg members, lowering.use(lowering.operand(2), 4));
+  if (mode == 0 && lowering.operand(0).kind == Kind::kPair) return lowering.invalid("match.any has no predicate result");
+  KW_TRY(const Destination to, define_pair(lowering, lowering.operand(0)));
+  const Handler handler = width == 0 ? (mode == 0 ? &match<uint32_t, false> : &match<uint32_t, true>)
+                                     : (mode == 0 ? &match<uint64_t, false> : &match<uint64_t, true>);
+  Insn& insn = lowering.emit(handler, handler, Counters::kWarpVote);
+  insn.op[0] = to.value;
+  insn.op[1] = value;
+  insn.op[2] = members;
+  insn.op_defs = 1;
+  insn.op_uses = 0b110;
+  if (to.predicate != kNone) lowering.set_more(insn, std::span<const Vreg>(&to.predicate, 1), {});
+  return {};
+}
+
+// ── redux ────────────────────────────────────────────────────────────────────────────────────────────────
+// op: d, a, membermask.
+
+struct Add { uint32_t operator()(uint32_t x, uint32_t y) const { return x + y; } };
+struct And { uint32_t operator()(uint32_t x, uint32_t y) const { return x & y; } };
+struct Or { uint32_t operator()(uint32_t x, uint32_t y) const { return x | y; } };
+struct Xor { uint32_t operator()(uint32_t x, uint32_t y) const { return x ^ y; } };
+template <typename T, bool kMin>
+struct Extreme {
+  uint32_t operator()(uint32_t x, uint32_t y) const {
+    const bool less = static_cast<T>(x) < static_cast<T>(y);
+    return less == kMin ? x : y;
+  }
+};
+
+template <typename Combine>
+void reduce(Warp& warp, const Insn& insn) {
+  const uint32_t* const members = warp.reg<uint32_t>(insn.op[2]);
+  const Mask here = begin_groups(warp, insn, members);
+  if (here == 0) return;
+  const uint32_t* const a = warp.reg<uint32_t>(insn.op[1]);
+  uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
+  for_groups(here, members, [&](Mask group) {
+    const int first = std::countr_zero(group);
+    uint32_t sum = a[first];
+    for_lanes(group & (group - 1), [&](int lane) { sum = Combine{}(sum, a[lane]); });
+    for_lanes(group, [&](int lane) { d[lane] = sum; });
+  });
+}
+
+Status lower_redux(Lowering& lowering) {
+  Form form(lowering.instruction());
+  const bool sync = form.take("sync");
+  const int op = form.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  const int type = form.take_one_of({"u32", "s32", "b32"});
+  if (!sync || op < 0 || type < 0 || !form.done() || (op >= 3) != (type == 2)) return lowering.unsupported();
+  if (lowering.operand_count() != 3) return lowering.invalid("takes d, a, membermask");
+  const bool is_signed = type == 1;
+  static constexpr Handler kHandlers[] = {&reduce<Add>, nullptr, nullptr, &reduce<And>, &reduce<Or>, &reduce<Xor>};
+  Handler handler = kHandlers[op];
+  if (op == 1) handler = is_signed ? &reduce<Extreme<int32_t, true>> : &reduce<Extreme<uint32_t, true>>;
+  if (op == 2) handler = is_signed ? &reduce<Extreme<int32_t, false>> : &reduce<Extreme<uint32_t, false>>;
+  KW_TRY(const Vreg value, lowering.use(lowering.operand(1), 4));
+  KW_TRY(const Vreg members, lowering.use(lowering.operand(2), 4));
+  KW_TRY(const Vreg to, lowering.def(lowering.operand(0), 4));
+  Insn& insn = lowering.emit(handler, handler, Counters::kWarpVote);
+  insn.op[0] = to;
+  insn.op[1] = value;
+  insn.op[2] = members;
+  insn.op_defs = 1;
+  insn.op_uses = 0b110;
+  return {};
+}
+
+// ── elect, activemask, bar.warp.sync ─────────────────────────────────────────────────────────────────────
+
+// op: d, membermask; more: p. The lowest lane of the group leads.
+void elect(Warp& warp, const Insn& insn) {
+  const uint32_t* const members = warp.reg<uint32_t>(insn.op[1]);
+  const Mask here = begin_groups(warp, insn, members);
+  if (here == 0) return;
+  uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
+  Mask leaders = 0;
+  for_groups(here, members, [&](Mask group) {
+    leaders |= group & -group;
+    for_lanes(group, [&](int lane) { d[lane] = static_cast<uint32_t>(std::countr_zero(group)); });
+  });
+  Mask& p = warp.pred(insn.more[0]);
+  p = (p & ~here) | leaders;
+}
+
+Status lower_elect(Lowering& lowering) {
+  Form form(lowering.instruction());
+  if (!form.take("sync") || !form.done()) return lowering.unsupported();
+  if (lowering.operand_count() != 2 || lowering.operand(0).kind != Kind::kPair)
+    return lowering.invalid("takes d|p, membermask");
+  KW_TRY(const Vreg members, lowering.use(lowering.operand(1), 4));
+  KW_TRY(const Destination to, define_pair(lowering, lowering.operand(0)));
+  Insn& insn = lowering.emit(&elect, &elect, Counters::kWarpVote);
+  insn.op[0] = to.value;
+  insn.op[1] = members;
+  insn.op_defs = 1;
+  insn.op_uses = 0b10;
+  lowering.set_more(insn, std::span<const Vreg>(&to.predicate, 1), {});
+  return {};
+}
+
+void active_mask(Warp& warp, const Insn& insn) {
+  uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
+  for_lanes(warp.exec, [&](int lane) { d[lane] = warp.exec; });
+}
+
+Status lower_active_mask(Lowering& lowering) {
+  Form form(lowering.instruction());
+  if (!form.take("b32") || !form.done()) return lowering.unsupported();
+  if (lowering.operand_count() != 1) return lowering.invalid("takes one destination");
+  KW_TRY(const Vreg to, lowering.def(lowering.operand(0), 4));
+  Insn& insn = lowering.emit(&active_mask, &active_mask, Counters::kWarpVote);
+  insn.op[0] = to;
+  insn.op_defs = 1;
+  return {};
+}
+
+void warp_barrier(Warp& warp, const Insn& insn) { begin_groups(warp, insn, warp.reg<uint32_t>(insn.op[0])); }
+
+Status lower_warp_barrier(Lowering& lowering) {
+  Form form(lowering.instruction());
+  if (!form.take("warp") || !form.take("sync") || !form.done()) return lowering.unsupported();
+  if (lowering.operand_count() != 1) return lowering.invalid("takes a membermask");
+  KW_TRY(const Vreg members, lowering.use(lowering.operand(0), 4));
+  Insn& insn = lowering.emit(&warp_barrier, &warp_barrier, Counters::kBarrier);
+  insn.op[0] = members;
+  insn.op_uses = 1;
+  return {};
+}
+
+constexpr OpEntry kTable[] = {
+    {"shfl", nullptr, &lower_shfl},
+    {"vote", nullptr, &lower_vote},
+    {"match", nullptr, &lower_match},
+    {"redux", nullptr, &lower_redux},
+    {"elect", nullptr, &lower_elect},
+    {"activemask", nullptr, &lower_active_mask},
+    {"bar", [](const ptx::Instruction& instruction) { return instruction.has("warp"); }, &lower_warp_barrier},
+};
+
+}  // namespace
+
+std::span<const OpEntry> warp_ops() { return kTable; }
+
+}  // namespace kw::emu
