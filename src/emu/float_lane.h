@@ -1,0 +1,86 @@
+// What PTX adds to IEEE arithmetic, for one lane: flushing of denormals, canonical NaN, saturation, the
+// minimum and maximum of PTX. All on bits and branch-free, so that loops over lanes vectorise.
+// Internal to emu.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace kw::emu {
+
+inline uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
+inline uint64_t bits_of(double x) { return std::bit_cast<uint64_t>(x); }
+inline float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
+inline double double_of(uint64_t bits) { return std::bit_cast<double>(bits); }
+
+// .ftz: a denormal becomes zero of its sign.
+inline float flush(float x) {
+  const uint32_t u = bits_of(x);
+  return float_of((u & 0x7f800000u) == 0 ? u & 0x80000000u : u);
+}
+inline uint16_t flush_half(uint16_t h) { return static_cast<uint16_t>((h & 0x7c00u) == 0 ? h & 0x8000u : h); }
+template <bool kFtz>
+inline float flush_if(float x) {
+  if constexpr (kFtz) return flush(x);
+  else return x;
+}
+inline double flush_double(double x) {
+  const uint64_t u = bits_of(x);
+  return double_of((u & 0x7ff0000000000000ull) == 0 ? u & 0x8000000000000000ull : u);
+}
+
+inline bool is_nan(float x) { return static_cast<int32_t>(bits_of(x) & 0x7fffffffu) > 0x7f800000; }
+inline bool is_nan(double x) { return x != x; }
+inline bool is_negative(float x) { return static_cast<int32_t>(bits_of(x)) < 0; }
+inline bool is_negative(double x) { return static_cast<int64_t>(bits_of(x)) < 0; }
+
+// f32 results that are NaN are 0x7fffffff.
+inline float canonical(float x) { return float_of(is_nan(x) ? 0x7fffffffu : bits_of(x)); }
+inline double canonical(double x) { return x; }   // f64 keeps the payload
+inline constexpr uint32_t kCanonicalNan32 = 0x7fffffffu;
+
+// .sat: to [0, 1]; NaN gives +0.
+inline float saturate(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+
+// min and max: a NaN operand loses, unless kNanWins; -0 < +0.
+template <bool kMax, bool kNanWins, typename T>
+inline T min_max(T a, T b) {
+  const bool first = kMax ? (a > b) | ((a == b) & !is_negative(a)) : (a < b) | ((a == b) & is_negative(a));
+  T r = first ? a : b;
+  if constexpr (kNanWins) {
+    r = is_nan(a) ? a : is_nan(b) ? b : r;
+  } else {
+    r = is_nan(a) ? b : r;
+    r = is_nan(b) ? a : r;
+  }
+  return canonical(r);
+}
+template <bool kMax, bool kNanWins>
+inline float min_max_xorsign(float a, float b) {
+  const uint32_t sign = (bits_of(a) ^ bits_of(b)) & 0x80000000u;
+  const float r = min_max<kMax, kNanWins>(float_of(bits_of(a) & 0x7fffffffu), float_of(bits_of(b) & 0x7fffffffu));
+  return is_nan(r) ? r : float_of(bits_of(r) | sign);
+}
+
+// The two 16-bit formats as types, so that one template serves both.
+struct Half {
+  static float decode(uint16_t h) { return tensor::f16_to_f32(h); }
+  static uint16_t encode(float x) { return tensor::f32_to_f16(x); }
+  static void decode_lanes(const uint16_t* from, float* to) { tensor::f16_to_f32_x32(from, to); }
+  static void encode_lanes(const float* from, uint16_t* to) { tensor::f32_to_f16_x32(from, to); }
+  static constexpr tensor::DType kType = tensor::DType::kF16;
+  static constexpr uint16_t kExponent = 0x7c00;
+};
+struct Brain {
+  static float decode(uint16_t h) { return tensor::bf16_to_f32(h); }
+  static uint16_t encode(float x) { return tensor::f32_to_bf16(x); }
+  static void decode_lanes(const uint16_t* from, float* to) { tensor::bf16_to_f32_x32(from, to); }
+  static void encode_lanes(const float* from, uint16_t* to) { tensor::f32_to_bf16_x32(from, to); }
+  static constexpr tensor::DType kType = tensor::DType::kBF16;
+  static constexpr uint16_t kExponent = 0x7f80;
+};
+
+}  // namespace kw::emu

@@ -1,0 +1,218 @@
+// f16, f16x2, bf16, bf16x2 arithmetic: PTX ISA sections 9.7.4 and 9.7.5.
+//
+// Computed in float, 32 lanes at a time, and rounded once: a sum or product rounded to 24 bits and then to 11
+// or 8 is the correctly rounded one (24 >= 2 * 11 + 2); a fused multiply-add is first rounded to odd, which no
+// later rounding can tell from the exact value.
+#include "emu/approx.h"
+#include "emu/form.h"
+
+namespace kw::emu {
+namespace {
+
+using ptx::Type;
+
+// Forces the last bit of `rounded` to 1 when `error` (exact minus rounded) is not zero, moving towards the exact
+// value if that bit was 0.
+inline double to_odd(double rounded, double error) {
+  const uint64_t u = bits_of(rounded);
+  const bool away = (error > 0) == (rounded > 0);
+  const uint64_t moved = away ? u + 1 : u - 1;
+  return double_of((error != 0) & ((u & 1) == 0) ? moved : u);
+}
+inline float fma_odd(float a, float b, float c) {
+  const double product = static_cast<double>(a) * static_cast<double>(b), addend = static_cast<double>(c);
+  const double sum = product + addend;
+  // The exact error of the sum (Knuth's TwoSum); with an infinity or NaN it is NaN, and ignored.
+  const double part = sum - product;
+  const double error = (product - (sum - part)) + (addend - part);
+  const double odd = to_odd(sum, error == error ? error : 0.0);
+  const float narrow = static_cast<float>(odd);
+  const double rest = odd - static_cast<double>(narrow);
+  const uint32_t u = bits_of(narrow);
+  const bool away = (rest > 0) == (narrow > 0);
+  const bool adjust = ((rest < 0) | (rest > 0)) & ((u & 1u) == 0) & ((u & 0x7f800000u) != 0x7f800000u) & (narrow != 0);
+  return float_of(adjust ? (away ? u + 1 : u - 1) : u);
+}
+
+constexpr uint32_t kFtz = 1, kSat = 2, kRelu = 4;   // in aux
+
+template <typename F>
+void load_part(Warp& warp, uint32_t offset, bool packed, int part, bool ftz, float* out) {
+  alignas(32) uint16_t h[kLanes];
+  if (packed) {
+    const uint32_t* words = slot<const uint32_t>(warp, offset);
+    const int shift = 16 * part;
+    for (int i = 0; i < kLanes; ++i) h[i] = static_cast<uint16_t>(words[i] >> shift);
+  } else {
+    std::memcpy(h, slot<const uint16_t>(warp, offset), sizeof h);
+  }
+  if (ftz)
+    for (int i = 0; i < kLanes; ++i) h[i] = (h[i] & F::kExponent) == 0 ? static_cast<uint16_t>(h[i] & 0x8000u) : h[i];
+  F::decode_lanes(h, out);
+}
+
+template <typename F>
+void finish_part(float* r, uint32_t flags, uint16_t* h) {
+  if (flags & kSat)
+    for (int i = 0; i < kLanes; ++i) r[i] = saturate(r[i]);
+  if (flags & kRelu)
+    for (int i = 0; i < kLanes; ++i) r[i] = is_nan(r[i]) ? r[i] : r[i] > 0.0f ? r[i] : 0.0f;
+  F::encode_lanes(r, h);
+  if (flags & kFtz)
+    for (int i = 0; i < kLanes; ++i) h[i] = (h[i] & F::kExponent) == 0 ? static_cast<uint16_t>(h[i] & 0x8000u) : h[i];
+}
+
+// op: d, a[, b[, c]]; aux: kFtz …
+template <typename F, bool kPacked, int kSources, auto kOp>
+void half_op(Warp& warp, const Insn& insn) {
+  alignas(32) uint16_t results[2][kLanes];
+  constexpr int kParts = kPacked ? 2 : 1;
+  for (int part = 0; part < kParts; ++part) {
+    alignas(32) float a[kLanes], b[kLanes], c[kLanes];
+    const bool ftz = (insn.aux & kFtz) != 0;
+    load_part<F>(warp, insn.op[1], kPacked, part, ftz, a);
+    if constexpr (kSources > 1) load_part<F>(warp, insn.op[2], kPacked, part, ftz, b);
+    if constexpr (kSources > 2) load_part<F>(warp, insn.op[3], kPacked, part, ftz, c);
+    for (int i = 0; i < kLanes; ++i) {
+      if constexpr (kSources == 1) a[i] = kOp(a[i]);
+      else if constexpr (kSources == 2) a[i] = kOp(a[i], b[i]);
+      else a[i] = kOp(a[i], b[i], c[i]);
+    }
+    finish_part<F>(a, insn.aux, results[part]);
+  }
+  if constexpr (kPacked) {
+    alignas(32) uint32_t words[kLanes];
+    for (int i = 0; i < kLanes; ++i) words[i] = results[0][i] | static_cast<uint32_t>(results[1][i]) << 16;
+    store_lanes(slot<uint32_t>(warp, insn.op[0]), words, warp.exec);
+  } else {
+    store_lanes(slot<uint16_t>(warp, insn.op[0]), results[0], warp.exec);
+  }
+}
+
+constexpr auto kAdd = [](float a, float b) { return a + b; };
+constexpr auto kSub = [](float a, float b) { return a - b; };
+constexpr auto kMul = [](float a, float b) { return a * b; };
+constexpr auto kFma = [](float a, float b, float c) { return fma_odd(a, b, c); };
+template <bool kMax, bool kNan>
+constexpr auto kMinMax = [](float a, float b) { return min_max<kMax, kNan>(a, b); };
+template <bool kMax, bool kNan>
+constexpr auto kMinMaxXor = [](float a, float b) { return min_max_xorsign<kMax, kNan>(a, b); };
+constexpr auto kEx2 = [](float a) { return approx_exp2(a); };
+constexpr auto kTanh = [](float a) { return approx_tanh(a); };
+
+// The handler of an operation for each of the four types.
+template <int kSources, auto kOp>
+Handler handler_for(Type type) {
+  switch (type) {
+    case Type::kF16: return &half_op<Half, false, kSources, kOp>;
+    case Type::kF16x2: return &half_op<Half, true, kSources, kOp>;
+    case Type::kBF16: return &half_op<Brain, false, kSources, kOp>;
+    case Type::kBF16x2: return &half_op<Brain, true, kSources, kOp>;
+    default: return nullptr;
+  }
+}
+
+bool is_f16(Type type) { return type == Type::kF16 || type == Type::kF16x2; }
+
+Status emit_half(Lowering& l, const Form& form, Handler handler, Type type, unsigned sources, uint32_t flags,
+                 Counters::Class instruction_class = Counters::kHalf) {
+  if (!handler || !form.done()) return l.unsupported();
+  LaneOp op;
+  op.full = op.masked = handler;
+  op.sources = static_cast<uint8_t>(sources);
+  op.result = op.source[0] = op.source[1] = op.source[2] = static_cast<uint8_t>(ptx::size_bits(type) / 8);
+  return emit_op(l, op, instruction_class, 0, flags);
+}
+
+Status lower_arithmetic(Lowering& l) {
+  Form form(l.instruction());
+  const std::string_view opcode = l.instruction().opcode;
+  const bool fused = opcode == "fma";
+  const bool rn = form.take("rn");
+  if (fused && !rn) return l.unsupported();
+  uint32_t flags = form.take("ftz") ? kFtz : 0;
+  if (form.take("sat")) flags |= kSat;
+  if (fused && form.take("relu")) flags |= kRelu;
+  const Type type = form.take_type();
+  if (!is_f16(type) && (flags & (kFtz | kSat))) return l.unsupported();
+  if ((flags & kSat) && (flags & kRelu)) return l.unsupported();
+  const Handler handler = fused             ? handler_for<3, kFma>(type)
+                          : opcode == "add" ? handler_for<2, kAdd>(type)
+                          : opcode == "sub" ? handler_for<2, kSub>(type)
+                                            : handler_for<2, kMul>(type);
+  return emit_half(l, form, handler, type, fused ? 3 : 2, flags);
+}
+
+Status lower_min_max(Lowering& l) {
+  Form form(l.instruction());
+  const bool max = l.instruction().opcode == "max";
+  const bool ftz = form.take("ftz"), nan = form.take("NaN"), xorsign = form.take("xorsign"), abs = form.take("abs");
+  const Type type = form.take_type();
+  if (xorsign != abs || (ftz && !is_f16(type))) return l.unsupported();
+  Handler handler = nullptr;
+  if (xorsign)
+    handler = max ? (nan ? handler_for<2, kMinMaxXor<true, true>>(type) : handler_for<2, kMinMaxXor<true, false>>(type))
+                  : (nan ? handler_for<2, kMinMaxXor<false, true>>(type) : handler_for<2, kMinMaxXor<false, false>>(type));
+  else
+    handler = max ? (nan ? handler_for<2, kMinMax<true, true>>(type) : handler_for<2, kMinMax<true, false>>(type))
+                  : (nan ? handler_for<2, kMinMax<false, true>>(type) : handler_for<2, kMinMax<false, false>>(type));
+  return emit_half(l, form, handler, type, 2, ftz ? kFtz : 0);
+}
+
+Status lower_special(Lowering& l) {
+  Form form(l.instruction());
+  const bool ex2 = l.instruction().opcode == "ex2";
+  if (!form.take("approx")) return l.unsupported();
+  const bool ftz = form.take("ftz");
+  const Type type = form.take_type();
+  // ftz is part of the bf16 forms of ex2 and of no other.
+  if (ftz != (ex2 && !is_f16(type))) return l.unsupported();
+  const Handler handler = ex2 ? handler_for<1, kEx2>(type) : handler_for<1, kTanh>(type);
+  return emit_half(l, form, handler, type, 1, ftz ? kFtz : 0, Counters::kSpecialFunction);
+}
+
+// Sign operations are on bits: a NaN keeps its payload.
+template <typename Word, uint32_t kKeep, uint32_t kFlip, bool kFlush>
+constexpr auto kSign = [](Word a) -> Word {
+  const auto one = [](uint32_t h) {
+    if (kFlush && (h & 0x7c00u) == 0) h &= 0x8000u;
+    return (h & kKeep) ^ kFlip;
+  };
+  const uint32_t w = a;
+  const uint32_t r = one(w & 0xffffu) | (sizeof(Word) == 4 ? one(w >> 16) << 16 : 0u);
+  return static_cast<Word>(r);
+};
+Status lower_abs_neg(Lowering& l) {
+  Form form(l.instruction());
+  const bool abs = l.instruction().opcode == "abs";
+  const bool ftz = form.take("ftz");
+  const Type type = form.take_type();
+  if ((ftz && !is_f16(type)) || !form.done()) return l.unsupported();
+  const bool packed = ptx::size_bits(type) == 32;
+  const LaneOp* op = nullptr;
+  if (packed)
+    op = abs ? (ftz ? &lane_op<kSign<uint32_t, 0x7fff, 0, true>> : &lane_op<kSign<uint32_t, 0x7fff, 0, false>>)
+             : (ftz ? &lane_op<kSign<uint32_t, 0xffff, 0x8000, true>> : &lane_op<kSign<uint32_t, 0xffff, 0x8000, false>>);
+  else
+    op = abs ? (ftz ? &lane_op<kSign<uint16_t, 0x7fff, 0, true>> : &lane_op<kSign<uint16_t, 0x7fff, 0, false>>)
+             : (ftz ? &lane_op<kSign<uint16_t, 0xffff, 0x8000, true>> : &lane_op<kSign<uint16_t, 0xffff, 0x8000, false>>);
+  return emit_op(l, *op, Counters::kHalf);
+}
+
+bool on_halves(const ptx::Instruction& instruction) {
+  const Type type = first_type(instruction);
+  return (is_f16(type) || type == Type::kBF16 || type == Type::kBF16x2) && last_type(instruction) == type;
+}
+
+constexpr OpEntry kOps[] = {
+    {"add", on_halves, lower_arithmetic}, {"sub", on_halves, lower_arithmetic}, {"mul", on_halves, lower_arithmetic},
+    {"fma", on_halves, lower_arithmetic}, {"min", on_halves, lower_min_max},    {"max", on_halves, lower_min_max},
+    {"ex2", on_halves, lower_special},    {"tanh", on_halves, lower_special},   {"abs", on_halves, lower_abs_neg},
+    {"neg", on_halves, lower_abs_neg},
+};
+
+}  // namespace
+
+std::span<const OpEntry> half_ops() { return kOps; }
+
+}  // namespace kw::emu
