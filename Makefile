@@ -1,0 +1,42 @@
+# make setup   system packages, and the CUDA compiler in .venv where there is none
+# make build   build/release/kw
+# make test    setup, build, every test
+# make demo    setup, build, a short tour without a GPU
+# make fmt     format the sources; make lint: clang-tidy; make clean: remove build/
+# Sanitizers: cmake --preset debug (ASan, UBSan) or tsan; cmake --build --preset debug; ctest --test-dir build/debug
+JOBS ?= $(shell nproc)
+# A CMake that setup.sh had to bring goes before the system's; so does g++-12 where g++ is older.
+CMAKE = $(or $(wildcard .venv/bin/cmake),cmake)
+CTEST = $(or $(wildcard .venv/bin/ctest),ctest)
+CXX_CHOICE = $(shell for c in g++ g++-13 g++-12; do \
+  [ "$$($$c -dumpversion 2>/dev/null | cut -d. -f1)" -ge 12 ] 2>/dev/null && { echo $$c; break; }; done)
+
+.PHONY: setup build test demo fmt fmt-check lint clean
+
+setup:
+	@tools/setup.sh
+
+build:
+	@test -f build/release/build.ninja || \
+	  $(CMAKE) --preset release $(if $(CXX_CHOICE),-DCMAKE_CXX_COMPILER=$(CXX_CHOICE))
+	@$(CMAKE) --build --preset release -j $(JOBS)
+
+test: setup
+	@$(MAKE) --no-print-directory build
+	@$(CTEST) --test-dir build/release --output-on-failure -j 2
+
+demo: setup
+	@$(MAKE) --no-print-directory build
+	@tools/demo.sh
+
+fmt:
+	@tools/format.sh
+
+fmt-check:
+	@tools/format.sh check
+
+lint:
+	@tools/lint.sh
+
+clean:
+	rm -rf build
