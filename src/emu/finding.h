@@ -46,6 +46,7 @@ struct Finding {
   Party party;
   std::optional<Party> other;          // the other access of a race, the barrier waited at, …
   uint64_t count = 1;                  // occurrences of the same kind at the same pair of instructions
+  uint64_t mark = 0;                   // while the launch runs: tells findings of one kind apart; no meaning outside
 };
 std::string_view name_of(Finding::Kind kind);   // "race", "out-of-bounds", …
 

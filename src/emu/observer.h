@@ -57,6 +57,7 @@ struct LaunchObserver {
 };
 // `one_interleaving`: the blocks run on one thread in an interleaving that is the same in every run
 // (KernelInfo::order_sensitive), so order between blocks is followed through atomics and fences.
+// `launch` and `options` must outlive it.
 std::unique_ptr<LaunchObserver> observe_launch(const Launch& launch, const Options& options, bool one_interleaving);
 
 // Appends `more` to `into`: a finding of the same kind at the same pair of instructions adds to the count of

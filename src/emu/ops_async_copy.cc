@@ -188,11 +188,11 @@ uint64_t with_counts(uint64_t object, uint64_t pending, uint64_t expected) {
 }
 
 // The offsets of the lanes' objects; false: faulted. Accesses to the object itself are atomic.
-bool object_addresses(Warp& warp, const Insn& insn, uint64_t* offsets, uint64_t* host) {
+bool object_addresses(Warp& warp, const Insn& insn, uint64_t* offsets, uint64_t* host, Access how = Access::kAtomic) {
   compute_addresses(warp, insn, offsets);
   if (space_of(insn) != Space::kShared && !shared_offsets(warp, insn, space_of(insn), offsets, warp.exec)) return false;
   for (int i = 0; i < kLanes; ++i) host[i] = offsets[i];
-  return resolve(warp, insn, Space::kShared, Access::kAtomic, host, warp.exec, 8, 8);
+  return resolve(warp, insn, Space::kShared, how, host, warp.exec, 8, 8);
 }
 
 uint64_t read_object(uint64_t host) {
@@ -204,7 +204,7 @@ void write_object(uint64_t host, uint64_t object) { std::memcpy(reinterpret_cast
 
 void mbarrier_init(Warp& warp, const Insn& insn) {
   uint64_t offsets[kLanes], host[kLanes];
-  if (!object_addresses(warp, insn, offsets, host)) return;
+  if (!object_addresses(warp, insn, offsets, host, Access::kWrite)) return;
   const uint32_t* const counts = warp.reg<uint32_t>(insn.op[1]);
   for (Mask rest = warp.exec; rest != 0; rest &= rest - 1) {
     const int i = __builtin_ctz(rest);
@@ -218,7 +218,7 @@ void mbarrier_init(Warp& warp, const Insn& insn) {
 
 void mbarrier_inval(Warp& warp, const Insn& insn) {
   uint64_t offsets[kLanes], host[kLanes];
-  if (!object_addresses(warp, insn, offsets, host)) return;
+  if (!object_addresses(warp, insn, offsets, host, Access::kWrite)) return;
   for_lanes(warp.exec, [&](int i) { write_object(host[i], 0); });
 }
 

@@ -5,6 +5,7 @@
 // prefetch sizes do not change results and are accepted. Memory order beyond program order matters to the
 // observer only: blocks that communicate run in one interleaving (emulator.h).
 #include "emu/memory_access.h"
+#include "emu/stored_value.h"
 
 #include <array>
 #include <cstring>
@@ -283,6 +284,17 @@ constexpr OpEntry kMemoryOps[] = {
 };
 
 }  // namespace
+
+bool stored_value(const Warp& warp, const Insn& insn, int lane, unsigned bytes, uint8_t* out) {
+  if (insn.instruction_class != Counters::kStore) return false;
+  const unsigned count = static_cast<unsigned>(__builtin_popcount(insn.op_uses >> 1 & 7)) + insn.more_count;
+  if (count == 0 || bytes > 16) return false;
+  const unsigned each = bytes / count;
+  for (unsigned k = 0; k < count; ++k) {
+    std::memcpy(out + k * each, warp.bank + (k < 3 ? insn.op[1 + k] : insn.more[k - 3]) + static_cast<unsigned>(lane) * each, each);
+  }
+  return true;
+}
 
 std::span<const OpEntry> memory_ops() { return kMemoryOps; }
 

@@ -1,0 +1,111 @@
+#include "emu/initialised.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/memory_access.h"
+
+namespace kw::emu {
+namespace {
+
+using ptx::Space;
+
+bool all_set(const uint8_t* shadow, unsigned bytes) {
+  switch (bytes) {
+    case 4: {
+      uint32_t v;
+      std::memcpy(&v, shadow, 4);
+      return v == 0xffffffffu;
+    }
+    case 16: {
+      uint64_t v[2];
+      std::memcpy(v, shadow, 16);
+      return (v[0] & v[1]) == ~0ull;
+    }
+    default: {
+      uint8_t all = 0xff;
+      for (unsigned i = 0; i < bytes; ++i) all &= shadow[i];
+      return all == 0xff;
+    }
+  }
+}
+
+bool reads(Access how) {
+  return how == Access::kRead || how == Access::kMatrixRead || how == Access::kAsyncRead || how == Access::kAtomic;
+}
+
+bool is_consecutive(const uint64_t* addresses, Mask lanes, unsigned bytes) {
+  if (lanes != kFull) return false;
+  uint64_t difference = 0;
+  for (uint64_t i = 0; i < kLanes; ++i) difference |= addresses[i] ^ (addresses[0] + i * bytes);
+  return difference == 0;
+}
+
+}  // namespace
+
+void Initialised::begin(const BlockContext& block) {
+  shared_.assign(block.shared_bytes, 0);
+  for (std::vector<uint8_t>& bytes : local_) std::fill(bytes.begin(), bytes.end(), 0);
+  local_.resize(block.warps.size());
+}
+
+void Initialised::report(Warp& warp, const Insn& insn, Space space, int lane, uint64_t address, unsigned bytes) {
+  Finding finding;
+  finding.kind = Finding::Kind::kUninitialisedRead;
+  finding.space = space;
+  finding.address = address;
+  finding.bytes = bytes;
+  if (space == Space::kShared || space == Space::kLocal) {
+    finding.object = space == Space::kShared ? "shared memory" : "local memory";
+    finding.object_offset = static_cast<int64_t>(address);
+    finding.message = fmt::format("reads {} bytes at offset {:#x} of {} that nobody wrote", bytes, address, finding.object);
+  } else {
+    const Allocation* const holder = warp.block->memory->find(address);
+    finding.object = holder != nullptr ? holder->label : "";
+    finding.object_offset = holder != nullptr ? static_cast<int64_t>(address - holder->begin) : 0;
+    finding.message = fmt::format("reads {} bytes at offset {} of '{}' that nobody wrote", bytes, finding.object_offset,
+                                  finding.object);
+  }
+  warp.block->report(warp, insn, lane, std::move(finding));
+}
+
+void Initialised::access(Warp& warp, const Insn& insn, Space space, Access how, const uint64_t* addresses, Mask lanes,
+                         unsigned bytes) {
+  const bool read = reads(how), write = !read || how == Access::kAtomic;
+  if (space == Space::kGlobal) {
+    Memory& memory = *warp.block->memory;
+    if (!memory.tracks_initialised()) return;
+    if (is_consecutive(addresses, lanes, bytes)) {
+      const bool fine = !read || memory.all_initialised(addresses[0], uint64_t{bytes} * kLanes);
+      if (write) memory.mark_initialised(addresses[0], uint64_t{bytes} * kLanes);
+      if (fine) return;
+    }
+    for_lanes(lanes, [&](int i) {
+      if (read && !memory.all_initialised(addresses[i], bytes)) report(warp, insn, space, i, addresses[i], bytes);
+      if (write) memory.mark_initialised(addresses[i], bytes);
+    });
+    return;
+  }
+  uint8_t* base = nullptr;
+  uint64_t stride = 0;
+  if (space == Space::kShared) {
+    base = shared_.data();
+  } else if (space == Space::kLocal) {
+    std::vector<uint8_t>& local = local_[warp.index];
+    if (local.empty()) local.assign(size_t{warp.local_stride} * kLanes, 0);
+    base = local.data();
+    stride = warp.local_stride;
+  } else {
+    return;
+  }
+  if (read) {
+    for_lanes(lanes, [&](int i) {
+      if (!all_set(base + i * stride + addresses[i], bytes)) report(warp, insn, space, i, addresses[i], bytes);
+    });
+  }
+  if (write) {
+    for_lanes(lanes, [&](int i) { std::memset(base + i * stride + addresses[i], 0xff, bytes); });
+  }
+}
+
+}  // namespace kw::emu
