@@ -44,12 +44,7 @@ bool Parser::statement(Block& into) {
     into.statements.emplace_back(std::move(inner));
     return true;
   }
-  if (at(';')) {  // an empty statement: inline assembly ends in one now and then
-    const Place place = lexer_.place();
-    advance();
-    into.statements.emplace_back(Directive{{last_end_ - 1, 1}, place});
-    return true;
-  }
+  if (at(';')) return error_here("an empty statement", "delete this ';': the statement before it has ended already");
   return expected("a statement");
 }
 

@@ -121,11 +121,6 @@ bool Parser::module_item() {
   const Token& token = lexer_.token();
   const Place place = lexer_.place();
   if (token.kind != TokenKind::kDirective) {
-    if (at(';')) {
-      advance();
-      module_.items.emplace_back(Directive{text_since(last_end_ - 1), place});
-      return true;
-    }
     if (at('}')) return error_here("a '}' that closes nothing", "delete it, or add the '{' it belongs to");
     if (token.kind == TokenKind::kIdentifier && module_.items.empty())
       return error_here(fmt::format("expected .version, found {}", found()), "a PTX module begins with .version, .target and .address_size");
