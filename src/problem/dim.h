@@ -5,10 +5,9 @@
 // D // 2 + (D - D // 2) == D. `//` and `%` round toward minus infinity, as in Python.
 // Two Dims that are not equal here may still take the same value; shape rules then ask the author to use
 // one axis. Values; thread-safe to read.
-// Bounds: at most 64 terms of degree 8; evaluation checks overflow of 62 bits.
+// Bounds: at most 32 terms of degree 8; every number stays within 62 bits.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -42,7 +41,8 @@ class Dim {
   // Adds the names of the axes it mentions.
   void collect_axes(std::vector<std::string>& names) const;
 
-  bool operator==(const Dim& other) const { return text() == other.text(); }
+  bool operator==(const Dim& other) const;
+  bool has_quotient() const;  // mentions // or %, so that equality may hide behind a constraint
 
  private:
   struct Quotient;

@@ -22,10 +22,11 @@ namespace kw::problem {
 
 enum class Precision {
   kReference,  // fp64
-  kHonest,     // what a careful GPU kernel does: fp32 arithmetic and accumulation, stored names and
-               // outputs rounded to their dtypes
+  kHonest,     // what a careful GPU kernel does: fp32 arithmetic and accumulation, stored names rounded to
+               // their dtypes (outputs are not: the caller rounds them, as a store would)
   kDisturbed,  // fp64, each node pushed by the error its operator may honestly make (tolerance.h)
-  kTruncated,  // a mutant: every input and every node kept at the next worse format than the output's
+  kTruncated,  // a mutant: every input and node keeps fewer bits than the best output has: three fewer,
+               // 10 where the output is f32 (so that f32 becomes tf32 and f16 becomes bf16)
 };
 
 struct EvaluateOptions {

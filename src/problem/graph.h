@@ -54,8 +54,8 @@ struct Node {
   bool keepdims = false;            // reductions
   double value = 0;                 // constant
   std::int32_t input = -1;          // input: index into Problem::inputs
-  std::optional<DType> dtype;       // cast: target; stored: what an honest implementation may keep it in
-  Dim start, stop;                  // slice bounds; arange: [start, stop)
+  std::optional<DType> dtype;       // cast: target; store: what an honest implementation may keep it in
+  Dim start, stop;                  // slice and arange: [start, stop); size: start is its value
   std::int64_t step = 1;            // slice, arange
   Span span;                        // where in the text
 };

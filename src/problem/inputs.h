@@ -1,16 +1,16 @@
 // Input tensors of a workload, from a seed.
 //
 // Contract. The values depend on (problem name, input name, distribution, shape, dtype, seed) and on nothing
-// else: not on threads, the order of calls, or the machine. Each element is drawn from a counter-based
-// generator (Philox-4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) keyed by
-// a hash of those, at the counter of its flat index, then rounded to the dtype, so that the fp64 value that
-// the reference reads is the value that the device reads. normal is Box-Muller in fp64 from 32-bit uniforms.
-// Integers, indices and booleans: rounded to nearest, clamped to the dtype.
+// else: not on threads, the order of calls, or the machine. Element i takes draw i of a counter-based stream
+// (base/rng.h) of (seed, problem and input name), then is rounded to the dtype, so that the value that the
+// reference reads is the value that the device reads. A finite value beyond the dtype's range becomes the
+// largest finite one.
 // Errors: a workload that does not fit the problem, or inputs of more than `limit` bytes.
 // Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"

@@ -7,21 +7,26 @@
 //              their dtypes, the output not yet rounded;
 //   disturbed  fp64, but each node v becomes v + s * b, s = ±1 by a hash of node and element, b the error
 //              that its operator may honestly make:
-//                + - * casts to f32            2^-24 |v|                (IEEE fp32, rounded once)
-//                division, exp, tanh, rsqrt …  2^-22 |v|                (approximate instructions of PTX)
+//                + - *                         2^-24 |v|                (IEEE fp32, rounded once)
+//                division, tanh, rsqrt, erf …  2^-22 |v|                (approximate instructions, PTX ISA 9.7.3)
+//                exp(x)                        (2^-22 + 2^-24 |x|) |v|  (its argument is scaled to base 2)
+//                log(x)                        2^-22 where 1/2 < x < 2, else 2^-22 |v|
+//                sin, cos                      2^-21
+//                a ** b                        2^-22 (1 + |log2 |v||) |v|
 //                sum, mean, matmul, n terms t  2^-24 (1 + sqrt(n) / 32) sum |t|
+//                prod of n                     2^-24 n |v|
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
-//              moves and selections add nothing.
+//              moves, selections and casts add nothing. In a problem with an f64 output 2^-53 replaces 2^-24
+//              and 2^-51 replaces 2^-22.
 // With d_i = the larger of the two errors at element i, S = rms of the finite ref, u = u of the output dtype,
 // F = the problem's factor (4 unless it says otherwise):
 //   relative  r = max d_i / |ref_i|  over elements with |ref_i| >= S
 //   absolute  a = max over all of (d_i - r |ref_i|), not below 0
 //   rtol = F r + 2 u            (one rounding, and one more unit for a candidate that rounds twice)
 //   atol = F a + smallest denormal of the output dtype
-// Where the graph is exact for this output (only moves and selections of inputs whose dtype the output
-// holds, or an integer or boolean output), atol = rtol = 0.
-//
-// This admits what is honest and keeps out what is not: zero_passes and the like are asked by admit().
+// Where the graph is exact for this output (only moves and selections of inputs whose values the output's
+// dtype holds), atol = rtol = 0. An integer or boolean output has rtol = 0 and atol = max d_i, which is 0
+// unless honest evaluations disagree. A problem whose budget accepts wrong answers is refused by admit().
 // Thread-safe.
 #pragma once
 

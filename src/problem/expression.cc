@@ -1,0 +1,405 @@
+#include "problem/expression.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "problem/near_miss.h"
+
+namespace kw::problem {
+namespace {
+
+struct Binary {
+  std::string_view text;
+  int level;
+  Op op;
+};
+constexpr int kNotLevel = 3, kCompareLevel = 4, kSignLevel = 7, kPowerLevel = 8;
+constexpr Binary kBinaries[] = {
+    {"or", 1, Op::kOr},          {"and", 2, Op::kAnd},         {"==", 4, Op::kEqual},    {"!=", 4, Op::kNotEqual},
+    {"<", 4, Op::kLess},         {"<=", 4, Op::kLessEqual},    {">", 4, Op::kGreater},   {">=", 4, Op::kGreaterEqual},
+    {"+", 5, Op::kAdd},          {"-", 5, Op::kSubtract},      {"*", 6, Op::kMultiply},  {"/", 6, Op::kDivide},
+    {"//", 6, Op::kFloorDivide}, {"%", 6, Op::kRemainder},     {"@", 6, Op::kMatmul},    {"**", 8, Op::kPower},
+};
+
+const Binary* binary_of(const Token& token) {
+  if (token.form != Token::Form::kSymbol && token.form != Token::Form::kName) return nullptr;
+  for (const Binary& binary : kBinaries)
+    if (binary.text == token.text) return &binary;
+  return nullptr;
+}
+
+bool is_reserved(std::string_view name) {
+  return name == "and" || name == "or" || name == "not" || name == "true" || name == "false" || name == "True" ||
+         name == "False" || name == "None" || name == "inf" || name == "nan";
+}
+
+struct DepthGuard {
+  int& depth;
+  explicit DepthGuard(int& d) : depth(++d) {}
+  ~DepthGuard() { --depth; }
+};
+
+}  // namespace
+
+std::string_view form_name(Symbol::Form form) {
+  switch (form) {
+    case Symbol::Form::kAxis: return "an axis";
+    case Symbol::Form::kAttribute: return "an attribute";
+    case Symbol::Form::kInput: return "an input";
+    case Symbol::Form::kOutput: return "an output";
+    case Symbol::Form::kName: return "a named value";
+    case Symbol::Form::kFailed: return "a name";
+  }
+  return "";
+}
+
+std::string token_text(const Token& token) {
+  switch (token.form) {
+    case Token::Form::kNewline: return "the end of the line";
+    case Token::Form::kEnd: return "the end of the file";
+    case Token::Form::kString: return "a string";
+    default: return fmt::format("'{}'", token.text.substr(0, 40));
+  }
+}
+
+Status ExpressionParser::expect(std::string_view symbol, std::string_view where) {
+  if (cursor_.accept(symbol)) return {};
+  return fail(error(cursor_.peek(), fmt::format("expected '{}' {}, found {}", symbol, where, token_text(cursor_.peek()))));
+}
+
+Error ExpressionParser::unknown(const Token& token, std::string_view what, const std::vector<std::string>& known) const {
+  Error made = error(token, fmt::format("unknown {} '{}'", what, token.text.substr(0, 40)));
+  const std::string hint = nearest(token.text, known);
+  if (!hint.empty()) made.notes.push_back(fmt::format("did you mean '{}'?", hint));
+  return made;
+}
+
+void ExpressionParser::point(const Token& token) { builder_.set_span(Span{file_, token.line, token.column, token.length()}); }
+
+Result<Value> ExpressionParser::place(Result<NodeId> made, const Token& token) const {
+  if (made) return Value{std::nullopt, *made};
+  Error failed = std::move(made).error();
+  if (!failed.span && !failed.message.empty()) {
+    Error placed = error(token, failed.message);
+    placed.code = failed.code;
+    placed.notes = std::move(failed.notes);
+    return fail(std::move(placed));
+  }
+  return fail(std::move(failed));
+}
+
+Result<NodeId> ExpressionParser::node_of(const Value& value, const Token& token) {
+  if (!value.size) return value.node;
+  point(token);
+  KW_TRY(const Value made, place(builder_.size(*value.size), token));
+  return made.node;
+}
+
+Result<NodeId> ExpressionParser::parse_tensor() {
+  const Token start = cursor_.peek();
+  KW_TRY(const Value value, parse(0));
+  return node_of(value, start);
+}
+
+Result<Dim> ExpressionParser::parse_size() {
+  const Token start = cursor_.peek();
+  KW_TRY(const Value value, parse(kCompareLevel + 1));
+  if (!value.size) return fail(error(start, "expected a size: axes and integers joined by + - * // %"));
+  return *value.size;
+}
+
+Result<SymbolicShape> ExpressionParser::parse_shape() {
+  KW_TRY_VOID(expect("[", "before the sizes of a tensor"));
+  SymbolicShape shape;
+  while (!cursor_.accept("]")) {
+    if (!shape.empty()) {
+      KW_TRY_VOID(expect(",", "or ']' after a size"));
+    }
+    if (shape.size() == kMostAxes)
+      return fail(error(cursor_.peek(), fmt::format("a tensor has at most {} axes", kMostAxes)));
+    KW_TRY(Dim size, parse_size());
+    shape.push_back(std::move(size));
+  }
+  return shape;
+}
+
+Result<double> ExpressionParser::parse_signed_number() {
+  const double sign = cursor_.accept("-") ? -1 : 1;
+  const Token token = cursor_.next();
+  if (token.form == Token::Form::kInteger || token.form == Token::Form::kNumber) return sign * token.number;
+  if (token.text == "inf") return sign * std::numeric_limits<double>::infinity();
+  if (token.text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return fail(error(token, fmt::format("expected a number, found {}", token_text(token))));
+}
+
+Result<Value> ExpressionParser::parse(int lowest) {
+  KW_TRY(Value left, parse_operand());
+  bool compared = false;
+  while (true) {
+    const Token sign = cursor_.peek();
+    const Binary* binary = binary_of(sign);
+    if (binary == nullptr || binary->level < lowest) return left;
+    if (binary->level == kCompareLevel) {
+      if (compared) return fail(error(sign, "comparisons do not chain; write a < b and b < c"));
+      compared = true;
+    }
+    cursor_.next();
+    // Left to right, but for ** whose right side binds like itself.
+    KW_TRY(const Value right, parse(binary->level == kPowerLevel ? kSignLevel : binary->level + 1));
+    KW_TRY(left, combine(sign, left, right));
+  }
+}
+
+Result<Value> ExpressionParser::combine(const Token& sign, const Value& left, const Value& right) {
+  const Op op = binary_of(sign)->op;
+  if (left.size && right.size) {
+    Result<Dim> size = Dim(0);
+    bool is_size = true;
+    if (op == Op::kAdd) size = Dim::add(*left.size, *right.size);
+    else if (op == Op::kSubtract) size = Dim::subtract(*left.size, *right.size);
+    else if (op == Op::kMultiply) size = Dim::multiply(*left.size, *right.size);
+    else if (op == Op::kFloorDivide) size = Dim::floor_divide(*left.size, *right.size);
+    else if (op == Op::kRemainder) size = Dim::remainder(*left.size, *right.size);
+    else is_size = false;
+    if (is_size) {
+      if (!size) {
+        Error failed = error(sign, size.error().message);
+        failed.code = size.error().code;
+        return fail(std::move(failed));
+      }
+      return Value{*size, -1};
+    }
+  }
+  KW_TRY(const NodeId a, node_of(left, sign));
+  KW_TRY(const NodeId b, node_of(right, sign));
+  point(sign);
+  return place(builder_.binary(op, a, b), sign);
+}
+
+Result<Value> ExpressionParser::parse_operand() {
+  const DepthGuard guard(depth_);
+  const Token sign = cursor_.peek();
+  if (depth_ > kDeepest) {
+    Error deep = error(sign, fmt::format("the expression nests deeper than {}; name its parts", kDeepest));
+    deep.code = ErrorCode::kLimit;
+    return fail(std::move(deep));
+  }
+  if (sign.form == Token::Form::kName && sign.text == "not") {
+    cursor_.next();
+    KW_TRY(const Value value, parse(kNotLevel + 1));
+    KW_TRY(const NodeId operand, node_of(value, sign));
+    point(sign);
+    return place(builder_.unary(Op::kNot, operand), sign);
+  }
+  if (cursor_.accept("+")) return parse(kSignLevel);
+  if (cursor_.accept("-")) {
+    KW_TRY(const Value value, parse(kSignLevel));
+    if (value.size) {
+      auto negative = Dim::subtract(Dim(0), *value.size);
+      if (!negative) return fail(error(sign, negative.error().message));
+      return Value{*negative, -1};
+    }
+    point(sign);
+    return place(builder_.unary(Op::kNegate, value.node), sign);
+  }
+  KW_TRY(Value value, parse_primary());
+  while (cursor_.is("[")) {
+    KW_TRY(value, parse_index(std::move(value)));
+  }
+  return value;
+}
+
+Result<Value> ExpressionParser::parse_primary() {
+  const Token token = cursor_.peek();
+  if (token.form == Token::Form::kName) return parse_name();
+  cursor_.next();
+  if (token.form == Token::Form::kInteger) return Value{Dim(token.integer), -1};
+  point(token);
+  if (token.form == Token::Form::kNumber) return place(builder_.constant(token.number), token);
+  if (token.text == "(" && token.form == Token::Form::kSymbol) {
+    KW_TRY(Value value, parse(0));
+    KW_TRY_VOID(expect(")", "to close the bracket"));
+    return value;
+  }
+  return fail(error(token, fmt::format("expected a name, a number or '(', found {}", token_text(token))));
+}
+
+Result<Value> ExpressionParser::parse_name() {
+  if (cursor_.peek(1).text == "(" && cursor_.peek(1).form == Token::Form::kSymbol) return parse_call();
+  const Token token = cursor_.next();
+  point(token);
+  if (token.text == "inf") return place(builder_.constant(std::numeric_limits<double>::infinity()), token);
+  if (token.text == "nan") return place(builder_.constant(std::numeric_limits<double>::quiet_NaN()), token);
+  auto found = scope_.find(token.text);
+  if (found == scope_.end() && declaring_axes_ && !is_reserved(token.text)) {
+    Symbol axis;
+    axis.form = Symbol::Form::kAxis;
+    axis.size = Dim::axis(std::string(token.text));
+    axis.line = token.line;
+    found = scope_.emplace(std::string(token.text), std::move(axis)).first;
+  }
+  if (found == scope_.end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, symbol] : scope_) known.push_back(name);
+    const auto functions = function_names();
+    Error made = unknown(token, declaring_axes_ ? "axis" : "name", known);
+    if (std::find(functions.begin(), functions.end(), token.text) != functions.end())
+      made.notes = {fmt::format("{} is a function; call it, as in {}(x)", token.text, token.text)};
+    return fail(std::move(made));
+  }
+  Symbol& symbol = found->second;
+  symbol.used = true;
+  if (symbol.form == Symbol::Form::kFailed) return fail(Error{});
+  if (symbol.size) return Value{symbol.size, -1};
+  if (symbol.form == Symbol::Form::kAttribute) return place(builder_.constant(symbol.value), token);
+  if (symbol.node < 0)
+    return fail(error(token, fmt::format("output '{}' is read before it is assigned; move its statement up", token.text)));
+  return Value{std::nullopt, symbol.node};
+}
+
+Result<Argument> ExpressionParser::parse_argument() {
+  Argument argument;
+  if (cursor_.peek().form == Token::Form::kName && cursor_.peek(1).text == "=") {
+    argument.keyword = std::string(cursor_.next().text);
+    cursor_.next();
+  }
+  argument.token = cursor_.peek();
+  const std::string_view text = argument.token.text;
+  if (argument.token.form == Token::Form::kName && cursor_.peek(1).text != "(" && scope_.find(text) == scope_.end()) {
+    if (text == "true" || text == "True" || text == "false" || text == "False") {
+      argument.flag = text == "true" || text == "True";
+      cursor_.next();
+      return argument;
+    }
+    if (const auto dtype = tensor::dtype_named(text)) {
+      argument.dtype = *dtype;
+      cursor_.next();
+      return argument;
+    }
+  }
+  if (cursor_.accept("[")) {
+    argument.list.emplace();
+    while (!cursor_.accept("]")) {
+      if (!argument.list->empty()) {
+        KW_TRY_VOID(expect(",", "or ']' in a list"));
+      }
+      if (argument.list->size() > 64) return fail(error(cursor_.peek(), "a list has at most 64 items"));
+      KW_TRY(Value item, parse(0));
+      argument.list->push_back(std::move(item));
+    }
+    return argument;
+  }
+  KW_TRY(argument.value, parse(0));
+  return argument;
+}
+
+Result<Value> ExpressionParser::parse_call() {
+  const Token name = cursor_.next();
+  cursor_.next();
+  const auto known = function_names();
+  if (std::find(known.begin(), known.end(), name.text) == known.end()) {
+    if (scope_.find(name.text) != scope_.end())
+      return fail(error(name, fmt::format("'{}' is {}, not a function; write * to multiply", name.text,
+                                          form_name(scope_.find(name.text)->second.form))));
+    return fail(unknown(name, "function", known));
+  }
+  std::vector<Argument> arguments;
+  while (!cursor_.accept(")")) {
+    if (!arguments.empty()) {
+      KW_TRY_VOID(expect(",", "or ')' after an argument"));
+    }
+    if (arguments.size() >= 64) return fail(error(cursor_.peek(), "a call has at most 64 arguments"));
+    KW_TRY(Argument argument, parse_argument());
+    arguments.push_back(std::move(argument));
+  }
+  point(name);
+  return place(call_function(name.text, arguments, builder_, *this), name);
+}
+
+// x[1, :, 2:N, None, ...]: slices, one index (drops the axis), None (a new axis of size 1).
+Result<Value> ExpressionParser::parse_index(Value value) {
+  const Token open = cursor_.next();
+  if (value.size) return fail(error(open, "a size has no axes to index"));
+  struct Item { Token token; enum { kSlice, kIndex, kNew, kRest } form; std::optional<Dim> start, stop; std::int64_t step; };
+  std::vector<Item> items;
+  while (!cursor_.accept("]")) {
+    if (!items.empty()) {
+      KW_TRY_VOID(expect(",", "or ']' in an index"));
+    }
+    if (items.size() >= 2 * kMostAxes) return fail(error(cursor_.peek(), "an index has too many items"));
+    Item item{cursor_.peek(), Item::kSlice, std::nullopt, std::nullopt, 1};
+    if (cursor_.accept("...")) {
+      item.form = Item::kRest;
+    } else if (cursor_.peek().text == "None") {
+      cursor_.next();
+      item.form = Item::kNew;
+    } else {
+      if (!cursor_.is(":")) {
+        KW_TRY(item.start, parse_size());
+      }
+      if (!cursor_.accept(":")) {
+        item.form = Item::kIndex;
+      } else {
+        if (!cursor_.is(":") && !cursor_.is(",") && !cursor_.is("]")) {
+          KW_TRY(item.stop, parse_size());
+        }
+        if (cursor_.accept(":")) {
+          KW_TRY(const Dim step, parse_size());
+          if (!step.constant()) return fail(error(item.token, "the step of a slice must be a number"));
+          item.step = *step.constant();
+        }
+      }
+    }
+    items.push_back(std::move(item));
+  }
+  const auto rank = builder_.node(value.node).shape.size();
+  const auto taken = static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](const Item& item) {
+    return item.form == Item::kSlice || item.form == Item::kIndex;
+  }));
+  const auto rests = std::count_if(items.begin(), items.end(), [](const Item& item) { return item.form == Item::kRest; });
+  if (taken > rank || rests > 1)
+    return fail(error(open, rests > 1 ? "an index has one '...' at most"
+                                      : fmt::format("an index of {} axes into shape {}", taken,
+                                                    shape_text(builder_.node(value.node).shape))));
+  SymbolicShape shape;  // after indices drop and new axes enter
+  bool reshaped = false;
+  std::int64_t axis = 0;
+  for (const Item& item : items) {
+    point(item.token);
+    if (item.form == Item::kNew) {
+      shape.emplace_back(1);
+      reshaped = true;
+      continue;
+    }
+    if (item.form == Item::kRest) {
+      for (std::size_t i = taken; i < rank; ++i) shape.push_back(builder_.node(value.node).shape[static_cast<std::size_t>(axis++)]);
+      continue;
+    }
+    const Dim size = builder_.node(value.node).shape[static_cast<std::size_t>(axis)];
+    // A negative number counts from the end.
+    const auto from_end = [&](const Dim& bound) -> Result<Dim> {
+      return bound.constant() && *bound.constant() < 0 ? Dim::add(size, bound) : Result<Dim>(bound);
+    };
+    KW_TRY(const Dim start, from_end(item.start.value_or(Dim(0))));
+    Dim stop = size;
+    if (item.stop) {
+      KW_TRY(stop, from_end(*item.stop));
+    }
+    if (item.form == Item::kIndex) {
+      KW_TRY(stop, Dim::add(start, Dim(1)));
+      reshaped = true;
+    }
+    if (!(start == Dim(0)) || !(stop == size) || item.step != 1) {
+      KW_TRY(value, place(builder_.slice(value.node, axis, start, stop, item.step), item.token));
+    }
+    if (item.form == Item::kSlice) shape.push_back(builder_.node(value.node).shape[static_cast<std::size_t>(axis)]);
+    ++axis;
+  }
+  const SymbolicShape sliced = builder_.node(value.node).shape;
+  shape.insert(shape.end(), sliced.begin() + axis, sliced.end());
+  if (!reshaped) return value;
+  point(open);
+  return place(builder_.reshape(value.node, std::move(shape)), open);
+}
+
+}  // namespace kw::problem

@@ -1,0 +1,447 @@
+#include "problem/graph_builder.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace kw::problem {
+namespace {
+
+Result<Dim> element_count(const SymbolicShape& shape) {
+  Dim product(1);
+  for (const Dim& dim : shape) {
+    KW_TRY(product, Dim::multiply(product, dim));
+  }
+  return product;
+}
+
+bool has_quotient(const SymbolicShape& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.has_quotient(); });
+}
+
+constexpr std::string_view kUseCast = "use where(condition, 1, 0) or cast(condition, f32) first";
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kReal: return "real";
+    case Kind::kInteger: return "integer";
+    case Kind::kBoolean: return "boolean";
+  }
+  return "";
+}
+
+std::string_view op_name(Op op) {
+  switch (op) {
+#define KW_OP(id, name, group) \
+  case Op::id: return name;
+#include "problem/ops.def"
+#undef KW_OP
+  }
+  return "";
+}
+
+OpGroup op_group(Op op) {
+  switch (op) {
+#define KW_OP(id, name, group) \
+  case Op::id: return OpGroup::group;
+#include "problem/ops.def"
+#undef KW_OP
+  }
+  return OpGroup::kMove;
+}
+
+Kind kind_of(DType dtype) {
+  if (dtype == DType::kBool) return Kind::kBoolean;
+  return tensor::is_float(dtype) ? Kind::kReal : Kind::kInteger;
+}
+
+Result<NodeId> GraphBuilder::add(Node node) {
+  if (graph_.nodes.size() >= kMostNodes)
+    return fail(ErrorCode::kLimit, "the reference has more than {} operators; split the problem", kMostNodes);
+  if (node.shape.size() > kMostAxes)
+    return fail(ErrorCode::kLimit, "a tensor of rank {} is made here; at most {} axes are supported",
+                node.shape.size(), kMostAxes);
+  node.span = span_;
+  graph_.nodes.push_back(std::move(node));
+  return static_cast<NodeId>(graph_.nodes.size() - 1);
+}
+
+Result<SymbolicShape> GraphBuilder::broadcast_shape(const SymbolicShape& a, const SymbolicShape& b,
+                                                    std::string_view what) const {
+  SymbolicShape shape(std::max(a.size(), b.size()));
+  for (std::size_t i = 0; i < shape.size(); ++i) {  // from the last axis
+    const Dim one(1);
+    const Dim& left = i < a.size() ? a[a.size() - 1 - i] : one;
+    const Dim& right = i < b.size() ? b[b.size() - 1 - i] : one;
+    const bool fits = left == right || left == one || right == one;
+    if (!fits)
+      return fail(ErrorCode::kInvalid, "'{}' of {} and {}: sizes {} and {} are not known to be equal, and neither is 1",
+                  what, shape_text(a), shape_text(b), left.text(), right.text());
+    shape[shape.size() - 1 - i] = left == one ? right : left;
+  }
+  return shape;
+}
+
+Result<std::int64_t> GraphBuilder::axis_of(NodeId a, std::int64_t axis) const {
+  const auto rank = static_cast<std::int64_t>(node(a).shape.size());
+  if (axis < -rank || axis >= rank)
+    return fail(ErrorCode::kInvalid, "axis {} of a tensor of shape {}; axes run from {} to {}", axis,
+                shape_text(node(a).shape), -rank, rank - 1);
+  return axis < 0 ? axis + rank : axis;
+}
+
+Result<NodeId> GraphBuilder::input(std::int32_t index, DType dtype, SymbolicShape shape) {
+  Node made;
+  made.op = Op::kInput;
+  made.kind = kind_of(dtype);
+  made.shape = std::move(shape);
+  made.input = index;
+  made.dtype = dtype;
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::constant(double value) {
+  Node made;
+  made.value = value;
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::size(const Dim& value) {
+  Node made;
+  made.op = Op::kSize;
+  made.kind = Kind::kInteger;
+  made.start = value;
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::arange(const Dim& start, const Dim& stop) {
+  Node made;
+  made.op = Op::kArange;
+  made.kind = Kind::kInteger;
+  made.start = start;
+  made.stop = stop;
+  KW_TRY(const Dim length, Dim::subtract(stop, start));
+  made.shape = {length};
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::unary(Op op, NodeId a) {
+  Node made;
+  made.op = op;
+  made.shape = node(a).shape;
+  made.operands = {a};
+  const Kind kind = node(a).kind;
+  switch (op) {
+    case Op::kNot:
+      if (kind != Kind::kBoolean)
+        return fail(ErrorCode::kInvalid, "'not' of a tensor of kind {}; compare it first, as in x > 0", kind_name(kind));
+      made.kind = Kind::kBoolean;
+      break;
+    case Op::kIsNan:
+    case Op::kIsFinite:
+      made.kind = Kind::kBoolean;
+      break;
+    case Op::kNegate: case Op::kAbs: case Op::kSign: case Op::kFloor: case Op::kCeil: case Op::kTrunc: case Op::kRound:
+      made.kind = kind;
+      break;
+    default:
+      made.kind = Kind::kReal;
+      break;
+  }
+  if (kind == Kind::kBoolean && op != Op::kNot)
+    return fail(ErrorCode::kInvalid, "'{}' of a boolean; {}", op_name(op), kUseCast);
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::binary(Op op, NodeId a, NodeId b) {
+  if (op == Op::kMatmul) return matmul(a, b);
+  Node made;
+  made.op = op;
+  made.operands = {a, b};
+  const Kind left = node(a).kind, right = node(b).kind;
+  const bool booleans = left == Kind::kBoolean && right == Kind::kBoolean;
+  switch (op) {
+    case Op::kAnd: case Op::kOr:
+      if (!booleans)
+        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; both sides must be conditions, as in x > 0",
+                    op_name(op), kind_name(left), kind_name(right));
+      made.kind = Kind::kBoolean;
+      break;
+    case Op::kEqual: case Op::kNotEqual: case Op::kLess: case Op::kLessEqual: case Op::kGreater: case Op::kGreaterEqual:
+      if ((left == Kind::kBoolean) != (right == Kind::kBoolean))
+        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; {}", op_name(op), kind_name(left), kind_name(right),
+                    kUseCast);
+      made.kind = Kind::kBoolean;
+      break;
+    default:
+      if (left == Kind::kBoolean || right == Kind::kBoolean)
+        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; {}", op_name(op), kind_name(left), kind_name(right),
+                    kUseCast);
+      made.kind = left == Kind::kInteger && right == Kind::kInteger && op != Op::kDivide && op != Op::kPower
+                      ? Kind::kInteger
+                      : Kind::kReal;
+      break;
+  }
+  KW_TRY(made.shape, broadcast_shape(node(a).shape, node(b).shape, op_name(op)));
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::where(NodeId condition, NodeId a, NodeId b) {
+  Node made;
+  made.op = Op::kWhere;
+  made.operands = {condition, a, b};
+  const Kind left = node(a).kind, right = node(b).kind;
+  if (node(condition).kind != Kind::kBoolean)
+    return fail(ErrorCode::kInvalid, "the first argument of where is {}; it must be a condition, as in x > 0",
+                kind_name(node(condition).kind));
+  if ((left == Kind::kBoolean) != (right == Kind::kBoolean))
+    return fail(ErrorCode::kInvalid, "where chooses between kinds {} and {}; {}", kind_name(left), kind_name(right),
+                kUseCast);
+  made.kind = left == right ? left : Kind::kReal;
+  KW_TRY(made.shape, broadcast_shape(node(a).shape, node(b).shape, "where"));
+  KW_TRY(made.shape, broadcast_shape(node(condition).shape, made.shape, "where"));
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::cast(NodeId a, DType dtype) {
+  Node made;
+  made.op = Op::kCast;
+  made.kind = kind_of(dtype);
+  made.shape = node(a).shape;
+  made.operands = {a};
+  made.dtype = dtype;
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::store(NodeId a, DType dtype) {
+  if (kind_of(dtype) != node(a).kind && !(tensor::is_float(dtype) && node(a).kind == Kind::kInteger))
+    return fail(ErrorCode::kInvalid, "a value of kind {} is kept in {}; write cast(…, {})", kind_name(node(a).kind),
+                tensor::name_of(dtype), tensor::name_of(dtype));
+  Node made;
+  made.op = Op::kStore;
+  made.kind = kind_of(dtype);
+  made.shape = node(a).shape;
+  made.operands = {a};
+  made.dtype = dtype;
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::reduce(Op op, NodeId a, std::optional<std::vector<std::int64_t>> axes, bool keepdims) {
+  const SymbolicShape& shape = node(a).shape;
+  Node made;
+  made.op = op;
+  made.operands = {a};
+  made.keepdims = keepdims;
+  if (axes) {
+    for (std::int64_t axis : *axes) {
+      KW_TRY(axis, axis_of(a, axis));
+      if (std::find(made.axes.begin(), made.axes.end(), axis) != made.axes.end())
+        return fail(ErrorCode::kInvalid, "'{}' names axis {} twice; name it once", op_name(op), axis);
+      made.axes.push_back(axis);
+    }
+    std::sort(made.axes.begin(), made.axes.end());
+  } else {
+    for (std::size_t i = 0; i < shape.size(); ++i) made.axes.push_back(static_cast<std::int64_t>(i));
+  }
+  const Kind kind = node(a).kind;
+  const bool picks_index = op == Op::kArgmax || op == Op::kArgmin;
+  if (picks_index) {
+    if (made.axes.size() != 1)
+      return fail(ErrorCode::kInvalid, "'{}' over {} axes; name one, as in {}(x, axis=-1)", op_name(op), made.axes.size(),
+                  op_name(op));
+    made.kind = Kind::kInteger;
+  } else if (op == Op::kMean) {
+    made.kind = Kind::kReal;
+  } else if (op == Op::kSum) {
+    made.kind = kind == Kind::kBoolean ? Kind::kInteger : kind;  // counts
+  } else {
+    made.kind = kind;
+  }
+  if (kind == Kind::kBoolean && (op == Op::kProd || op == Op::kMean || picks_index))
+    return fail(ErrorCode::kInvalid, "'{}' of a boolean; {}", op_name(op), kUseCast);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool reduced = std::find(made.axes.begin(), made.axes.end(), static_cast<std::int64_t>(i)) != made.axes.end();
+    if (!reduced) made.shape.push_back(shape[i]);
+    else if (keepdims) made.shape.emplace_back(1);
+  }
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::cumsum(NodeId a, std::int64_t axis) {
+  if (node(a).kind == Kind::kBoolean) return fail(ErrorCode::kInvalid, "'cumsum' of a boolean; {}", kUseCast);
+  Node made;
+  made.op = Op::kCumsum;
+  made.kind = node(a).kind;
+  made.shape = node(a).shape;
+  made.operands = {a};
+  KW_TRY(axis, axis_of(a, axis));
+  made.axes = {axis};
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::matmul(NodeId a, NodeId b) {
+  const SymbolicShape left = node(a).shape, right = node(b).shape;
+  if (node(a).kind == Kind::kBoolean || node(b).kind == Kind::kBoolean)
+    return fail(ErrorCode::kInvalid, "'@' of kinds {} and {}; {}", kind_name(node(a).kind), kind_name(node(b).kind), kUseCast);
+  if (left.empty() || right.empty())
+    return fail(ErrorCode::kInvalid, "'@' of {} and {}: a scalar has no axis to sum over; use *", shape_text(left),
+                shape_text(right));
+  const Dim& inner = right.size() == 1 ? right[0] : right[right.size() - 2];
+  if (!(left.back() == inner))
+    return fail(ErrorCode::kInvalid, "'@' of {} and {}: the inner sizes {} and {} are not known to be equal",
+                shape_text(left), shape_text(right), left.back().text(), inner.text());
+  // A vector is a matrix of one row (left) or one column (right), and that axis goes away again.
+  if (left.size() == 1) {
+    KW_TRY(const NodeId row, reshape(a, {Dim(1), left[0]}));
+    KW_TRY(const NodeId product, matmul(row, b));
+    SymbolicShape shape = node(product).shape;
+    shape.erase(shape.end() - (right.size() == 1 ? 1 : 2));
+    return reshape(product, std::move(shape));
+  }
+  if (right.size() == 1) {
+    KW_TRY(const NodeId column, reshape(b, {right[0], Dim(1)}));
+    KW_TRY(const NodeId product, matmul(a, column));
+    SymbolicShape shape = node(product).shape;
+    shape.pop_back();
+    return reshape(product, std::move(shape));
+  }
+  Node made;
+  made.op = Op::kMatmul;
+  made.kind = node(a).kind == Kind::kInteger && node(b).kind == Kind::kInteger ? Kind::kInteger : Kind::kReal;
+  made.operands = {a, b};
+  KW_TRY(made.shape, broadcast_shape(SymbolicShape(left.begin(), left.end() - 2),
+                                     SymbolicShape(right.begin(), right.end() - 2), "@"));
+  made.shape.push_back(left[left.size() - 2]);
+  made.shape.push_back(right.back());
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::transpose(NodeId a, std::vector<std::int64_t> permutation) {
+  const std::size_t rank = node(a).shape.size();
+  Node made;
+  made.op = Op::kTranspose;
+  made.kind = node(a).kind;
+  made.operands = {a};
+  if (permutation.size() != rank)
+    return fail(ErrorCode::kInvalid, "permute of {} with {} axes; name each of its {} axes once", shape_text(node(a).shape),
+                permutation.size(), rank);
+  for (std::int64_t axis : permutation) {
+    KW_TRY(axis, axis_of(a, axis));
+    if (std::find(made.axes.begin(), made.axes.end(), axis) != made.axes.end())
+      return fail(ErrorCode::kInvalid, "permute names axis {} twice; name each axis once", axis);
+    made.axes.push_back(axis);
+    made.shape.push_back(node(a).shape[static_cast<std::size_t>(axis)]);
+  }
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::swap_last_two(NodeId a) {
+  const auto rank = static_cast<std::int64_t>(node(a).shape.size());
+  if (rank < 2)
+    return fail(ErrorCode::kInvalid, "transpose of shape {}; it needs two axes to swap", shape_text(node(a).shape));
+  std::vector<std::int64_t> permutation;
+  for (std::int64_t i = 0; i < rank - 2; ++i) permutation.push_back(i);
+  permutation.push_back(rank - 1);
+  permutation.push_back(rank - 2);
+  return transpose(a, std::move(permutation));
+}
+
+Result<NodeId> GraphBuilder::reshape(NodeId a, SymbolicShape shape) {
+  KW_TRY(const Dim before, element_count(node(a).shape));
+  KW_TRY(const Dim after, element_count(shape));
+  // With // or % in play a constraint such as K % 32 == 0 may make them equal: each workload is checked.
+  if (!(before == after) && !has_quotient(shape) && !has_quotient(node(a).shape))
+    return fail(ErrorCode::kInvalid, "reshape of {} to {}: {} elements become {}", shape_text(node(a).shape),
+                shape_text(shape), before.text(), after.text());
+  Node made;
+  made.op = Op::kReshape;
+  made.kind = node(a).kind;
+  made.shape = std::move(shape);
+  made.operands = {a};
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::broadcast(NodeId a, SymbolicShape shape) {
+  KW_TRY(const SymbolicShape both, broadcast_shape(node(a).shape, shape, "broadcast"));
+  if (both != shape)
+    return fail(ErrorCode::kInvalid, "broadcast of {} to {}: only axes of size 1 grow", shape_text(node(a).shape),
+                shape_text(shape));
+  Node made;
+  made.op = Op::kBroadcast;
+  made.kind = node(a).kind;
+  made.shape = std::move(shape);
+  made.operands = {a};
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::slice(NodeId a, std::int64_t axis, Dim start, Dim stop, std::int64_t step) {
+  KW_TRY(axis, axis_of(a, axis));
+  if (step < 1) return fail(ErrorCode::kInvalid, "a slice by step {}; steps start at 1", step);
+  const Dim& size = node(a).shape[static_cast<std::size_t>(axis)];
+  const auto first = start.constant(), last = stop.constant(), whole = size.constant();
+  const bool outside = (first && *first < 0) || (first && last && *first > *last) || (last && whole && *last > *whole) ||
+                       (first && whole && *first > *whole);
+  if (outside)
+    return fail(ErrorCode::kInvalid, "slice {}:{} of an axis of size {}; bounds lie within it, the first not after the last",
+                start.text(), stop.text(), size.text());
+  KW_TRY(Dim length, Dim::subtract(stop, start));
+  if (step > 1) {
+    KW_TRY(length, Dim::add(length, Dim(step - 1)));
+    KW_TRY(length, Dim::floor_divide(length, Dim(step)));
+  }
+  Node made;
+  made.op = Op::kSlice;
+  made.kind = node(a).kind;
+  made.shape = node(a).shape;
+  made.shape[static_cast<std::size_t>(axis)] = std::move(length);
+  made.operands = {a};
+  made.axes = {axis};
+  made.start = std::move(start);
+  made.stop = std::move(stop);
+  made.step = step;
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::concat(const std::vector<NodeId>& parts, std::int64_t axis) {
+  if (parts.empty()) return fail(ErrorCode::kInvalid, "concat of nothing; give it tensors");
+  KW_TRY(axis, axis_of(parts[0], axis));
+  const auto joined = static_cast<std::size_t>(axis);
+  Node made;
+  made.op = Op::kConcat;
+  made.kind = node(parts[0]).kind;
+  made.shape = node(parts[0]).shape;
+  made.operands = parts;
+  made.axes = {axis};
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    const Node& part = node(parts[p]);
+    bool fits = part.shape.size() == made.shape.size() && part.kind == made.kind;
+    for (std::size_t i = 0; fits && i < part.shape.size(); ++i)
+      fits = i == joined || part.shape[i] == made.shape[i];
+    if (!fits)
+      return fail(ErrorCode::kInvalid, "concat along axis {} of {} ({}) and {} ({}); kinds and the other axes must agree",
+                  axis, shape_text(node(parts[0]).shape), kind_name(made.kind), shape_text(part.shape), kind_name(part.kind));
+    KW_TRY(made.shape[joined], Dim::add(made.shape[joined], part.shape[joined]));
+  }
+  return add(std::move(made));
+}
+
+Result<NodeId> GraphBuilder::take(NodeId a, NodeId index, std::int64_t axis) {
+  if (node(index).kind != Kind::kInteger)
+    return fail(ErrorCode::kInvalid, "the index of take is {}; it must be integer: an i32 input, arange, or cast(…, i32)",
+                kind_name(node(index).kind));
+  KW_TRY(axis, axis_of(a, axis));
+  Node made;
+  made.op = Op::kTake;
+  made.kind = node(a).kind;
+  made.operands = {a, index};
+  made.axes = {axis};
+  const SymbolicShape& shape = node(a).shape;
+  made.shape.assign(shape.begin(), shape.begin() + axis);
+  made.shape.insert(made.shape.end(), node(index).shape.begin(), node(index).shape.end());
+  made.shape.insert(made.shape.end(), shape.begin() + axis + 1, shape.end());
+  return add(std::move(made));
+}
+
+}  // namespace kw::problem

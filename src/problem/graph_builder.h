@@ -1,0 +1,57 @@
+// Makes graph nodes: infers the shape and kind of each and refuses what has none. Errors carry no place (the
+// parser adds it) but say what the operands were and what to write instead. One thread at a time.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "problem/graph.h"
+
+namespace kw::problem {
+
+inline constexpr std::size_t kMostNodes = 4096;
+inline constexpr std::size_t kMostAxes = 8;  // the rank of a tensor
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(Graph& graph) : graph_(graph) {}
+  void set_span(Span span) { span_ = std::move(span); }
+  const Node& node(NodeId id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
+
+  Result<NodeId> input(std::int32_t index, DType dtype, SymbolicShape shape);
+  Result<NodeId> constant(double value);
+  Result<NodeId> size(const Dim& value);
+  Result<NodeId> arange(const Dim& start, const Dim& stop);
+  Result<NodeId> unary(Op op, NodeId a);
+  Result<NodeId> binary(Op op, NodeId a, NodeId b);
+  Result<NodeId> where(NodeId condition, NodeId a, NodeId b);
+  Result<NodeId> cast(NodeId a, DType dtype);
+  Result<NodeId> store(NodeId a, DType dtype);
+  // No axes: all of them. Axes may be negative.
+  Result<NodeId> reduce(Op op, NodeId a, std::optional<std::vector<std::int64_t>> axes, bool keepdims);
+  Result<NodeId> cumsum(NodeId a, std::int64_t axis);
+  Result<NodeId> matmul(NodeId a, NodeId b);
+  Result<NodeId> transpose(NodeId a, std::vector<std::int64_t> permutation);
+  Result<NodeId> swap_last_two(NodeId a);
+  Result<NodeId> reshape(NodeId a, SymbolicShape shape);
+  Result<NodeId> broadcast(NodeId a, SymbolicShape shape);
+  Result<NodeId> slice(NodeId a, std::int64_t axis, Dim start, Dim stop, std::int64_t step);
+  Result<NodeId> concat(const std::vector<NodeId>& parts, std::int64_t axis);
+  // Index tensor into `axis`: shape before the axis, then the index's shape, then the rest.
+  Result<NodeId> take(NodeId a, NodeId index, std::int64_t axis);
+
+  Result<std::int64_t> axis_of(NodeId a, std::int64_t axis) const;  // not negative, in range
+
+ private:
+  Result<NodeId> add(Node node);
+  Result<SymbolicShape> broadcast_shape(const SymbolicShape& a, const SymbolicShape& b, std::string_view what) const;
+
+  Graph& graph_;
+  Span span_;
+};
+
+Kind kind_of(DType dtype);
+
+}  // namespace kw::problem

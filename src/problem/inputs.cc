@@ -1,0 +1,97 @@
+#include "problem/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "problem/host_ops.h"
+
+namespace kw::problem {
+namespace {
+
+constexpr std::int64_t kPiece = 1 << 14;
+
+// The value of the element `index`, which is number `column` of `length` along the last axis.
+double draw(const Distribution& d, const Rng& rng, std::int64_t index, std::int64_t column, std::int64_t length) {
+  const auto at = static_cast<std::uint64_t>(index);
+  const auto normal = [&](std::uint64_t i) { return Rng::to_normal(Rng::to_unit(rng.at(i))); };
+  switch (d.form) {
+    case Distribution::Form::kNormal: return d.a + d.b * normal(at);
+    case Distribution::Form::kUniform: return d.a + (d.b - d.a) * Rng::to_unit(rng.at(at));
+    case Distribution::Form::kIntegers: {
+      const double low = std::ceil(d.a), high = std::floor(d.b);
+      return std::min(high, low + std::floor((high - low + 1) * Rng::to_unit(rng.at(at))));
+    }
+    case Distribution::Form::kConstant: return d.a;
+    case Distribution::Form::kOneHot: {
+      const std::uint64_t row = at - static_cast<std::uint64_t>(column);  // one draw for the whole row
+      const auto hot = static_cast<std::int64_t>(rng.at(row) % static_cast<std::uint64_t>(length));
+      return column == hot ? d.a : 0;
+    }
+    case Distribution::Form::kSorted:
+      return d.a + (d.b - d.a) * ((static_cast<double>(column) + Rng::to_unit(rng.at(at))) / static_cast<double>(length));
+    case Distribution::Form::kCancel:
+      return column % 2 == 0 ? d.a * normal(at) : -d.a * normal(at - 1);
+    case Distribution::Form::kSpikes:
+      return (rng.at(at) & 255) == 0 ? d.b : d.a * normal(at);
+  }
+  return 0;
+}
+
+// A finite value beyond the dtype's range becomes the largest one.
+std::uint64_t bits_for(double value, DType dtype) {
+  return tensor::encode(value, dtype, tensor::Rounding::kNearestEven, std::isfinite(value));
+}
+
+}  // namespace
+
+Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution& distribution, std::uint64_t seed,
+                            std::string_view stream) {
+  const std::int64_t length = shape.empty() ? 1 : std::max<std::int64_t>(1, shape.back());
+  KW_TRY(tensor::Tensor made, tensor::Tensor::zeros(dtype, std::move(shape)));
+  const Rng rng(seed, hash_64(stream));
+  const unsigned width = tensor::bits_of(dtype);
+  std::byte* bytes = made.bytes().data();
+  const int threads = width % 8 == 0 ? available_cores() : 1;  // narrow elements share bytes
+  for_pieces(made.size(), kPiece, threads, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const double value = draw(distribution, rng, i, i % length, length);
+      if (width % 8 != 0) {
+        made.set(i, tensor::decode(bits_for(value, dtype), dtype));
+        continue;
+      }
+      const std::uint64_t word = bits_for(value, dtype);
+      std::memcpy(bytes + i * (width / 8), &word, width / 8);
+    }
+  });
+  return made;
+}
+
+Result<std::vector<tensor::Tensor>> make_inputs(const Problem& problem, const Workload& workload, std::uint64_t seed,
+                                                std::int64_t limit) {
+  KW_TRY_VOID(check_workload(problem, workload));
+  std::vector<tensor::Tensor> inputs;
+  double total = 0;
+  for (const TensorDecl& input : problem.inputs) {
+    KW_TRY(const tensor::Shape shape, shape_of(input, workload));
+    KW_TRY(const std::int64_t count, tensor::element_count(shape));
+    total += static_cast<double>(tensor::byte_count(input.dtype, count));
+  }
+  if (total > static_cast<double>(limit))
+    return fail(ErrorCode::kLimit, "the inputs of workload '{}' take {:.0f} MiB, more than the limit of {} MiB; choose a smaller one",
+                workload.name, total / (1 << 20), limit >> 20);
+  for (const TensorDecl& input : problem.inputs) {
+    const Distribution* distribution = &input.distribution;
+    for (const auto& [name, other] : workload.inputs)
+      if (name == input.name) distribution = &other;
+    KW_TRY(tensor::Shape shape, shape_of(input, workload));
+    KW_TRY(tensor::Tensor made, fill(input.dtype, std::move(shape), *distribution, seed, problem.name + "/" + input.name));
+    inputs.push_back(std::move(made));
+  }
+  return inputs;
+}
+
+}  // namespace kw::problem

@@ -1,0 +1,116 @@
+#include "problem/plan_memory.h"
+
+#include <algorithm>
+
+namespace kw::problem {
+namespace {
+
+tl::unexpected<Error> placed(const Problem& problem, const Node& node, ErrorCode code, std::string message) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.span = node.span;
+  error.source_line = std::string(line_of(problem.text, node.span.line));
+  return fail(std::move(error));
+}
+
+// What only numbers can tell.
+Status check_node(const Problem& problem, const Node& node, const NodeShapes& known, const AxisValues& axes,
+                  const tensor::Shape& shape, std::int64_t count) {
+  if (node.op == Op::kReshape) {
+    const auto before = known.counts[static_cast<std::size_t>(node.operands[0])];
+    if (before != count)
+      return placed(problem, node, ErrorCode::kInvalid,
+                    fmt::format("reshape to {}: {} elements become {}; constrain the axes so that they agree",
+                                tensor::shape_text(shape), before, count));
+  }
+  if (node.op == Op::kSlice) {
+    KW_TRY(const std::int64_t start, node.start.evaluate(axes));
+    KW_TRY(const std::int64_t stop, node.stop.evaluate(axes));
+    const auto size = known.shapes[static_cast<std::size_t>(node.operands[0])][static_cast<std::size_t>(node.axes[0])];
+    if (start < 0 || start > stop || stop > size)
+      return placed(problem, node, ErrorCode::kInvalid,
+                    fmt::format("slice {}:{} of an axis of size {}; constrain the axes so that it fits", start, stop, size));
+  }
+  const bool needs_elements = node.op == Op::kReduceMax || node.op == Op::kReduceMin || node.op == Op::kArgmax || node.op == Op::kArgmin;
+  if (needs_elements && count > 0 && known.counts[static_cast<std::size_t>(node.operands[0])] == 0)
+    return placed(problem, node, ErrorCode::kInvalid, fmt::format("{} of no elements; constrain the axis to be at least 1", op_name(node.op)));
+  return {};
+}
+
+void mark_live(const Problem& problem, NodeShapes& known, bool keep_names) {
+  known.live.assign(problem.graph.nodes.size(), false);
+  for (const TensorDecl& output : problem.outputs)
+    if (output.node >= 0) known.live[static_cast<std::size_t>(output.node)] = true;
+  if (keep_names)
+    for (const NamedNode& name : problem.names) known.live[static_cast<std::size_t>(name.node)] = true;
+  for (std::size_t i = known.live.size(); i-- > 0;)
+    if (known.live[i])
+      for (NodeId operand : problem.graph.nodes[i].operands) known.live[static_cast<std::size_t>(operand)] = true;
+}
+
+}  // namespace
+
+Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, bool keep_names) {
+  const auto& nodes = problem.graph.nodes;
+  NodeShapes known;
+  mark_live(problem, known, keep_names);
+  for (const TensorDecl& input : problem.inputs) known.live[static_cast<std::size_t>(input.node)] = true;
+  known.freed.resize(nodes.size());
+  for (const Node& node : nodes) {
+    auto shape = concrete(node.shape, axes);
+    if (!shape) return placed(problem, node, shape.error().code, shape.error().message);
+    KW_TRY(const std::int64_t count, tensor::element_count(*shape));
+    KW_TRY_VOID(check_node(problem, node, known, axes, *shape, count));
+    if (known.live[known.shapes.size()]) {
+      double work = static_cast<double>(count);
+      const OpGroup group = op_group(node.op);
+      if (node.op == Op::kMatmul) {
+        work *= 2.0 * static_cast<double>(known.shapes[static_cast<std::size_t>(node.operands[0])].back());
+        known.matmul_operations += work;
+      } else if (group == OpGroup::kReduce || group == OpGroup::kPick) {
+        work = static_cast<double>(known.counts[static_cast<std::size_t>(node.operands[0])]);
+      } else if (node.op == Op::kInput || node.op == Op::kReshape) {
+        work = 0;
+      }
+      known.operations += work;
+    }
+    known.shapes.push_back(std::move(*shape));
+    known.counts.push_back(count);
+  }
+  for (const TensorDecl& output : problem.outputs) {
+    if (output.node < 0) continue;  // still being parsed
+    KW_TRY(const tensor::Shape declared, concrete(output.shape, axes));
+    const auto& made = known.shapes[static_cast<std::size_t>(output.node)];
+    if (declared != made)
+      return placed(problem, nodes[static_cast<std::size_t>(output.node)], ErrorCode::kInvalid,
+                    fmt::format("output '{}' is declared {} and computed {}; constrain the axes so that they agree", output.name,
+                                tensor::shape_text(declared), tensor::shape_text(made)));
+  }
+  // Last readers, and the peak: a node's result and its operands are alive at once.
+  std::vector<NodeId> last(nodes.size(), -1);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (known.live[i])
+      for (NodeId operand : nodes[i].operands) last[static_cast<std::size_t>(operand)] = static_cast<NodeId>(i);
+  std::vector<bool> kept(nodes.size(), false);
+  for (const TensorDecl& output : problem.outputs)
+    if (output.node >= 0) kept[static_cast<std::size_t>(output.node)] = true;
+  if (keep_names)
+    for (const NamedNode& name : problem.names) kept[static_cast<std::size_t>(name.node)] = true;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (last[i] >= 0 && !kept[i]) known.freed[static_cast<std::size_t>(last[i])].push_back(static_cast<NodeId>(i));
+  double alive = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!known.live[i]) continue;
+    alive += 8.0 * static_cast<double>(known.counts[i]);
+    double scratch = 0;  // of the operator itself: packed operands, moved axes
+    for (NodeId operand : nodes[i].operands)
+      if (op_group(nodes[i].op) == OpGroup::kReduce || op_group(nodes[i].op) == OpGroup::kPick)
+        scratch += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);
+    known.peak_bytes = std::max(known.peak_bytes, alive + scratch);
+    for (NodeId dead : known.freed[i]) alive -= 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(dead)]);
+  }
+  return known;
+}
+
+}  // namespace kw::problem

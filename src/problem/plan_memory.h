@@ -1,0 +1,25 @@
+// What evaluating a graph will take, before anything is allocated: the concrete shape of each node, when its
+// value can be freed, the peak memory and the number of operations. Also the checks that need numbers: slice
+// bounds, reshapes with // and %, broadcasts. Errors name the line. Thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "problem/problem.h"
+
+namespace kw::problem {
+
+struct NodeShapes {
+  std::vector<tensor::Shape> shapes;        // by node
+  std::vector<std::int64_t> counts;         // elements, by node
+  std::vector<std::vector<NodeId>> freed;   // by node: operands whose last reader it is
+  std::vector<bool> live;                   // by node: an output needs it
+  double operations = 0;
+  double matmul_operations = 0;
+  double peak_bytes = 0;
+};
+
+Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, bool keep_names = false);
+
+}  // namespace kw::problem
