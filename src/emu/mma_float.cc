@@ -12,6 +12,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 namespace kw::emu {
 namespace {
 
@@ -131,19 +133,12 @@ template <Columns kOrder>
   }
 }
 
+// One m16n8 product on registers at these offsets of the bank.
 template <typename A, typename B, int kK, Columns kOrder>
-void multiply(Warp& warp, const Insn& insn) {
+inline void multiply_tile(uint8_t* bank, const uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
   static_assert(A::kPerRegister == B::kPerRegister);
   constexpr int kStep = 4 * A::kPerRegister;       // elements along k in a register of four lanes
   constexpr int kSteps = kK / kStep;
-  constexpr int kResults = kOrder == Columns::kSplit ? 4 : 2;
-  uint8_t* const bank = warp.bank;
-  const uint32_t* const d = insn.more;
-  const uint32_t* const a = d + kResults;
-  const uint32_t* const b = a + 2 * kSteps;
-  const uint32_t* const c = b + kSteps;
-  warp.block->counters.tensor_operations += 2ull * 16 * 8 * kK;
-
   alignas(32) float left[16 * kK];
   alignas(32) __m256 right[kK];
   for (int reg = 0; reg < 2 * kSteps; ++reg) {
@@ -173,6 +168,35 @@ void multiply(Warp& warp, const Insn& insn) {
   }
 }
 
+template <typename A, typename B, int kK, Columns kOrder>
+void multiply(Warp& warp, const Insn& insn) {
+  constexpr int kSteps = kK / (4 * A::kPerRegister);
+  const uint32_t* const d = insn.more;
+  const uint32_t* const a = d + (kOrder == Columns::kSplit ? 4 : 2);
+  const uint32_t* const b = a + 2 * kSteps;
+  warp.block->counters.tensor_operations += 2ull * 16 * 8 * kK;
+  multiply_tile<A, B, kK, kOrder>(warp.bank, d, a, b, b + kSteps);
+}
+
+// wmma: two tiles, whose fragments are those of mma (wmma_shapes.cc). m16n16 shares A between them, m32n8 shares B,
+// m8n32 is m32n8 transposed: its B is the A of the tiles.
+template <typename T, int kK, Columns kOrder>
+void multiply_wmma(Warp& warp, const Insn& insn) {
+  constexpr int kSteps = kK / (4 * T::kPerRegister);
+  constexpr int kResults = kOrder == Columns::kSplit ? 4 : 2;
+  const MmaPlan& plan = plan_of(insn);
+  const uint32_t* const d = insn.more;
+  const uint32_t* tall = insn.more + plan.first(Part::kA);
+  const uint32_t* wide = insn.more + plan.first(Part::kB);
+  const uint32_t* const c = insn.more + plan.first(Part::kC);
+  if (plan.form.shape.m == 8) std::swap(tall, wide);
+  const int tall_step = plan.form.shape.m == 16 ? 0 : 2 * kSteps, wide_step = plan.form.shape.m == 16 ? kSteps : 0;
+  warp.block->counters.tensor_operations += plan.operations;
+  for (int tile = 0; tile < 2; ++tile)
+    multiply_tile<T, T, kK, kOrder>(warp.bank, d + tile * kResults, tall + tile * tall_step, wide + tile * wide_step,
+                                    c + tile * kResults);
+}
+
 template <typename A, typename B, int kK>
 Handler choose_order(const MmaForm& form) {
   return form.d == Element::kF32 ? Handler{&multiply<A, B, kK, Columns::kSplit>}
@@ -191,8 +215,19 @@ Handler choose_fp8(const MmaForm& form) {
 }  // namespace
 
 Handler fast_float_mma(const MmaForm& form) {
-  if (form.wmma || form.sparse || form.saturate || form.shape.m != 16 || form.c != form.d) return nullptr;
+  if (form.sparse || form.saturate || form.c != form.d) return nullptr;
   const unsigned k = form.shape.k;
+  if (form.wmma) {
+    switch (form.a) {
+      case Element::kF16:
+        return form.d == Element::kF32 ? Handler{&multiply_wmma<F16, 16, Columns::kSplit>}
+                                       : Handler{&multiply_wmma<F16, 16, Columns::kNatural>};
+      case Element::kBF16: return &multiply_wmma<BF16, 16, Columns::kSplit>;
+      case Element::kTF32: return &multiply_wmma<TF32, 8, Columns::kSplit>;
+      default: return nullptr;
+    }
+  }
+  if (form.shape.m != 16) return nullptr;
   switch (form.a) {
     case Element::kF16: return k == 16 ? choose_order<F16, F16, 16>(form) : choose_order<F16, F16, 8>(form);
     case Element::kBF16:

@@ -21,78 +21,122 @@ struct Call {
   const uint32_t* registers(Part part) const { return insn.more + plan.first(part); }
 };
 
-// matrix[…] = decode(bits) for every element of a part.
-template <typename T, typename Decode>
-void unpack(const Call& call, Part part, T* matrix, Decode decode) {
-  const FragmentSize size = call.plan.of(part);
+// Elements of 32-bit registers, kBits each, to the places that the plan gives them.
+template <unsigned kBits>
+void scatter(const Call& call, Part part, uint32_t* matrix) {
+  constexpr uint32_t kLow = kBits == 32 ? ~0u : (1u << kBits) - 1;
+  // The registers of a wmma fragment beyond these repeat them.
+  const Extent extent = call.plan.extent[static_cast<size_t>(part)];
+  const unsigned registers = call.plan.form.products() * extent.rows * extent.columns * kBits / (32 * kLanes);
   const uint16_t* at = call.plan.element[static_cast<size_t>(part)].data();
-  const unsigned bits = bits_of(element_of(call.plan.form, part));
-  const uint64_t low = bits == 64 ? ~0ull : (1ull << bits) - 1;
-  for (unsigned reg = 0; reg < size.registers; ++reg) {
-    const uint32_t offset = call.registers(part)[reg];
+  for (unsigned reg = 0; reg < registers; ++reg) {
+    const uint32_t* const words = call.warp.reg<uint32_t>(call.registers(part)[reg]);
     for (int lane = 0; lane < kLanes; ++lane) {
-      const uint64_t word =
-          size.register_bytes == 8 ? call.warp.reg<uint64_t>(offset)[lane] : call.warp.reg<uint32_t>(offset)[lane];
-      for (unsigned e = 0; e < size.per_register; ++e) matrix[*at++] = decode(word >> (e * bits) & low);
+      const uint32_t word = words[lane];
+      for (unsigned e = 0; e < 32 / kBits; ++e) matrix[*at++] = word >> (e * kBits) & kLow;
     }
   }
 }
 
-template <typename T, typename Encode>
-void pack(const Call& call, const T* matrix, Encode encode) {
-  const FragmentSize size = call.plan.of(Part::kD);
+// The bits of every element of a part, in matrix order; their number.
+unsigned unpack_bits(const Call& call, Part part, uint32_t* matrix) {
+  switch (bits_of(element_of(call.plan.form, part))) {
+    case 4: scatter<4>(call, part, matrix); break;
+    case 8: scatter<8>(call, part, matrix); break;
+    case 16: scatter<16>(call, part, matrix); break;
+    default: scatter<32>(call, part, matrix); break;
+  }
+  const Extent extent = call.plan.extent[static_cast<size_t>(part)];
+  return call.plan.form.products() * extent.rows * extent.columns;
+}
+
+void unpack_floats(const Call& call, Part part, float* matrix) {
+  uint32_t bits[kMostMultiplicands];
+  const unsigned count = unpack_bits(call, part, bits);
+  const auto convert = [&](auto decode) {
+    for (unsigned i = 0; i < count; ++i) matrix[i] = decode(bits[i]);
+  };
+  switch (element_of(call.plan.form, part)) {
+    case Element::kF16: return convert([](uint32_t x) { return tensor::f16_to_f32(static_cast<uint16_t>(x)); });
+    case Element::kBF16: return convert([](uint32_t x) { return tensor::bf16_to_f32(static_cast<uint16_t>(x)); });
+    case Element::kTF32: return convert([](uint32_t x) { return std::bit_cast<float>(x & 0xffffe000u); });
+    case Element::kE4M3:
+      return convert([table = tensor::decode_table(tensor::DType::kE4M3)](uint32_t x) { return table[x]; });
+    case Element::kE5M2:
+      return convert([table = tensor::decode_table(tensor::DType::kE5M2)](uint32_t x) { return table[x]; });
+    default: return convert([](uint32_t x) { return std::bit_cast<float>(x); });
+  }
+}
+
+void unpack_integers(const Call& call, Part part, int32_t* matrix) {
+  uint32_t bits[kMostMultiplicands];
+  const unsigned count = unpack_bits(call, part, bits);
+  const Element element = element_of(call.plan.form, part);
+  const uint32_t sign = element == Element::kS8 ? 0x80 : element == Element::kS4 ? 8 : 0;
+  for (unsigned i = 0; i < count; ++i) matrix[i] = static_cast<int32_t>((bits[i] ^ sign) - sign);
+}
+
+void unpack_doubles(const Call& call, Part part, double* matrix) {
+  const uint16_t* at = call.plan.element[static_cast<size_t>(part)].data();
+  for (unsigned reg = 0; reg < call.plan.of(part).registers; ++reg)
+    for (int lane = 0; lane < kLanes; ++lane) matrix[*at++] = call.warp.reg<double>(call.registers(part)[reg])[lane];
+}
+
+// D's elements of kBits each, from matrix order to 32-bit registers.
+template <unsigned kBits>
+void gather(const Call& call, const uint32_t* matrix) {
+  const unsigned registers = call.plan.of(Part::kD).registers;
   const uint16_t* at = call.plan.element[static_cast<size_t>(Part::kD)].data();
-  const unsigned bits = bits_of(call.plan.form.d);
-  for (unsigned reg = 0; reg < size.registers; ++reg) {
-    const uint32_t offset = call.registers(Part::kD)[reg];
+  for (unsigned reg = 0; reg < registers; ++reg) {
+    uint32_t* const words = call.warp.reg<uint32_t>(call.registers(Part::kD)[reg]);
     for (int lane = 0; lane < kLanes; ++lane) {
-      uint64_t word = 0;
-      for (unsigned e = 0; e < size.per_register; ++e) word |= encode(matrix[*at++]) << (e * bits);
-      if ((call.warp.exec >> lane & 1) == 0) continue;
-      if (size.register_bytes == 8) call.warp.reg<uint64_t>(offset)[lane] = word;
-      else call.warp.reg<uint32_t>(offset)[lane] = static_cast<uint32_t>(word);
+      uint32_t word = 0;
+      for (unsigned e = 0; e < 32 / kBits; ++e) word |= matrix[*at++] << (e * kBits);
+      if (call.warp.exec >> lane & 1) words[lane] = word;
     }
   }
 }
 
-float to_float(Element element, uint64_t bits) {
-  switch (element) {
-    case Element::kF16: return tensor::f16_to_f32(static_cast<uint16_t>(bits));
-    case Element::kBF16: return tensor::bf16_to_f32(static_cast<uint16_t>(bits));
-    case Element::kTF32: return std::bit_cast<float>(static_cast<uint32_t>(bits) & 0xffffe000u);
-    case Element::kE4M3: return tensor::decode_table(tensor::DType::kE4M3)[bits];
-    case Element::kE5M2: return tensor::decode_table(tensor::DType::kE5M2)[bits];
-    default: return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  }
-}
-
-int32_t to_integer(Element element, uint64_t bits) {
-  switch (element) {
-    case Element::kS8: return static_cast<int8_t>(bits);
-    case Element::kS4: return static_cast<int32_t>(bits ^ 8) - 8;
-    default: return static_cast<int32_t>(bits);
-  }
+void pack_doubles(const Call& call, const double* matrix) {
+  const uint16_t* at = call.plan.element[static_cast<size_t>(Part::kD)].data();
+  for (unsigned reg = 0; reg < call.plan.of(Part::kD).registers; ++reg)
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double x = matrix[*at++];
+      if ((call.warp.exec >> lane & 1) == 0) continue;
+      call.warp.reg<uint64_t>(call.registers(Part::kD)[reg])[lane] =
+          std::isnan(x) ? 0x7fffffffffffffffull : std::bit_cast<uint64_t>(x);
+    }
 }
 
 // c[product][m][n] accumulates `step(a, b, c)` along k. Sparse: `column` says which row of B each stored
 // element of A meets.
+template <unsigned kN, typename T, typename Step>
+void multiply_wide(const MmaPlan& plan, const T* a, const T* b, T* c, const uint8_t* column, Step step) {
+  const Extent extent = plan.extent[static_cast<size_t>(Part::kA)];
+  const unsigned stored = extent.columns;
+  for (unsigned product = 0; product < plan.form.products(); ++product) {
+    for (unsigned row = 0; row < extent.rows; ++row) {
+      T sums[kN];
+      for (unsigned i = 0; i < kN; ++i) sums[i] = c[row * kN + i];
+      for (unsigned j = 0; j < stored; ++j) {
+        const T left = a[row * stored + j];
+        const T* const right = b + (column == nullptr ? j : column[row * stored + j]) * kN;
+        for (unsigned i = 0; i < kN; ++i) sums[i] = step(left, right[i], sums[i]);
+      }
+      for (unsigned i = 0; i < kN; ++i) c[row * kN + i] = sums[i];
+    }
+    a += extent.rows * stored;
+    b += plan.form.shape.k * kN;
+    c += extent.rows * kN;
+  }
+}
+
 template <typename T, typename Step>
 void multiply(const MmaPlan& plan, const T* a, const T* b, T* c, const uint8_t* column, Step step) {
-  const Extent extent = plan.extent[static_cast<size_t>(Part::kA)];
-  const unsigned n = plan.form.shape.n, stored = extent.columns;
-  for (unsigned product = 0; product < plan.form.products(); ++product) {
-    for (unsigned row = 0; row < extent.rows; ++row)
-      for (unsigned j = 0; j < stored; ++j) {
-        const unsigned k = column == nullptr ? j : column[row * stored + j];
-        const T left = a[row * stored + j];
-        const T* const right = b + k * n;
-        T* const sums = c + row * n;
-#pragma GCC ivdep
-        for (unsigned i = 0; i < n; ++i) sums[i] = step(left, right[i], sums[i]);
-      }
-    a += extent.rows * stored;
-    b += plan.form.shape.k * n;
-    c += extent.rows * n;
+  switch (plan.form.shape.n) {
+    case 8: return multiply_wide<8>(plan, a, b, c, column, step);
+    case 16: return multiply_wide<16>(plan, a, b, c, column, step);
+    default: return multiply_wide<32>(plan, a, b, c, column, step);
   }
 }
 
@@ -100,74 +144,89 @@ void multiply(const MmaPlan& plan, const T* a, const T* b, T* c, const uint8_t* 
 void choose_columns(const Call& call, uint8_t* column) {
   const uint32_t* const words = call.warp.reg<uint32_t>(call.insn.more[call.plan.metadata_operand()]);
   const unsigned stored = call.plan.extent[static_cast<size_t>(Part::kA)].columns;
-  for (size_t i = 0; i < call.plan.metadata.size(); ++i) {
-    const MetadataBits bits = call.plan.metadata[i];
-    column[i] = static_cast<uint8_t>(
-        dense_column(call.plan.form, static_cast<unsigned>(i) % stored, words[bits.lane] >> bits.shift & 15));
-  }
+  const MetadataBits* bits = call.plan.metadata.data();
+  for (unsigned row = 0; row < call.plan.form.shape.m; ++row)
+    for (unsigned j = 0; j < stored; ++j, ++bits)
+      *column++ = call.plan.column[j * 16 + (words[bits->lane] >> bits->shift & 15)];
 }
 
-uint64_t float_result(const MmaForm& form, float x) {
+void pack_floats(const Call& call, float* matrix) {
+  const MmaForm& form = call.plan.form;
+  const unsigned count = form.products() * form.shape.m * form.shape.n;
+  uint32_t bits[kMostResults];
   if (form.saturate) {   // wmma of f16: infinities to the largest number, NaN to zero
     const float most = form.d == Element::kF16 ? 65504.0f : std::numeric_limits<float>::max();
-    x = std::isnan(x) ? 0.0f : std::fmin(std::fmax(x, -most), most);
+    for (unsigned i = 0; i < count; ++i)
+      matrix[i] = std::isnan(matrix[i]) ? 0.0f : std::fmin(std::fmax(matrix[i], -most), most);
   }
-  if (form.d == Element::kF16) return tensor::f32_to_f16(x);
-  return std::isnan(x) ? 0x7fffffffu : std::bit_cast<uint32_t>(x);
+  if (form.d == Element::kF16) {
+    for (unsigned i = 0; i < count; ++i) bits[i] = tensor::f32_to_f16(matrix[i]);
+    return gather<16>(call, bits);
+  }
+  for (unsigned i = 0; i < count; ++i)
+    bits[i] = std::isnan(matrix[i]) ? 0x7fffffffu : std::bit_cast<uint32_t>(matrix[i]);
+  gather<32>(call, bits);
 }
 
 void run_float(const Call& call) {
   const MmaForm& form = call.plan.form;
   alignas(32) float a[kMostMultiplicands], b[kMostMultiplicands], c[kMostResults];
   uint8_t column[kMostMultiplicands];
-  unpack(call, Part::kA, a, [&](uint64_t bits) { return to_float(form.a, bits); });
-  unpack(call, Part::kB, b, [&](uint64_t bits) { return to_float(form.b, bits); });
-  unpack(call, Part::kC, c, [&](uint64_t bits) { return to_float(form.c, bits); });
+  unpack_floats(call, Part::kA, a);
+  unpack_floats(call, Part::kB, b);
+  unpack_floats(call, Part::kC, c);
   if (form.sparse) choose_columns(call, column);
   multiply(call.plan, a, b, c, form.sparse ? column : nullptr,
            [](float x, float y, float z) { return std::fma(x, y, z); });
-  pack(call, c, [&](float x) { return float_result(form, x); });
+  pack_floats(call, c);
 }
 
 void run_double(const Call& call) {
   static constexpr int kModes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
   double a[32], b[32], c[64];
-  const auto decode = [](uint64_t bits) { return std::bit_cast<double>(bits); };
-  unpack(call, Part::kA, a, decode);
-  unpack(call, Part::kB, b, decode);
-  unpack(call, Part::kC, c, decode);
-  const int before = std::fegetround();
-  std::fesetround(kModes[static_cast<size_t>(call.plan.form.rounding)]);
-  // Through a volatile pointer: nothing of the product may move out of the chosen rounding mode.
-  double (*const volatile fused)(double, double, double) = [](double x, double y, double z) { return std::fma(x, y, z); };
-  multiply(call.plan, a, b, c, nullptr, [&](double x, double y, double z) { return fused(x, y, z); });
-  std::fesetround(before);
-  pack(call, c, [](double x) { return std::isnan(x) ? 0x7fffffffffffffffull : std::bit_cast<uint64_t>(x); });
+  unpack_doubles(call, Part::kA, a);
+  unpack_doubles(call, Part::kB, b);
+  unpack_doubles(call, Part::kC, c);
+  if (call.plan.form.rounding == MmaForm::Rounding::kNearest) {
+    multiply(call.plan, a, b, c, nullptr, [](double x, double y, double z) { return std::fma(x, y, z); });
+  } else {
+    const int before = std::fegetround();
+    std::fesetround(kModes[static_cast<size_t>(call.plan.form.rounding)]);
+    // Through a volatile pointer: nothing of the product may move out of the chosen rounding mode.
+    double (*const volatile fused)(double, double, double) = [](double x, double y, double z) { return std::fma(x, y, z); };
+    multiply(call.plan, a, b, c, nullptr, [&](double x, double y, double z) { return fused(x, y, z); });
+    std::fesetround(before);
+  }
+  pack_doubles(call, c);
 }
 
-uint64_t integer_result(const MmaForm& form, int64_t sum) {
-  if (form.saturate) {
-    sum = std::min<int64_t>(std::max<int64_t>(sum, std::numeric_limits<int32_t>::min()),
-                            std::numeric_limits<int32_t>::max());
+// c + sums, wrapping or clamped.
+void pack_integers(const Call& call, const int32_t* c, const int32_t* sums) {
+  const MmaForm& form = call.plan.form;
+  uint32_t bits[kMostResults];
+  for (unsigned i = 0; i < static_cast<unsigned>(form.shape.m) * form.shape.n; ++i) {
+    int64_t sum = static_cast<int64_t>(c[i]) + sums[i];
+    if (form.saturate) {
+      sum = std::min<int64_t>(std::max<int64_t>(sum, std::numeric_limits<int32_t>::min()),
+                              std::numeric_limits<int32_t>::max());
+    }
+    bits[i] = static_cast<uint32_t>(sum);
   }
-  return static_cast<uint32_t>(sum);
+  gather<32>(call, bits);
 }
 
 void run_integer(const Call& call) {
   const MmaForm& form = call.plan.form;
   int32_t a[kMostMultiplicands], b[kMostMultiplicands], sums[kMostResults] = {}, c[kMostResults];
   uint8_t column[kMostMultiplicands];
-  unpack(call, Part::kA, a, [&](uint64_t bits) { return to_integer(form.a, bits); });
-  unpack(call, Part::kB, b, [&](uint64_t bits) { return to_integer(form.b, bits); });
-  unpack(call, Part::kC, c, [](uint64_t bits) { return static_cast<int32_t>(bits); });
+  unpack_integers(call, Part::kA, a);
+  unpack_integers(call, Part::kB, b);
+  unpack_integers(call, Part::kC, c);
   if (form.sparse) choose_columns(call, column);
   // At most 128 products of at most 255²: no overflow.
   multiply(call.plan, a, b, sums, form.sparse ? column : nullptr,
            [](int32_t x, int32_t y, int32_t z) { return x * y + z; });
-  int64_t d[kMostResults];
-  for (unsigned i = 0; i < form.shape.m * static_cast<unsigned>(form.shape.n); ++i)
-    d[i] = static_cast<int64_t>(sums[i]) + c[i];
-  pack(call, d, [&](int64_t sum) { return integer_result(form, sum); });
+  pack_integers(call, c, sums);
 }
 
 void run_bits(const Call& call) {
@@ -182,8 +241,8 @@ void run_bits(const Call& call) {
   unpack_words(Part::kA, a);
   unpack_words(Part::kB, b);
   int32_t c[kMostResults];
-  unpack(call, Part::kC, c, [](uint64_t bits) { return static_cast<int32_t>(bits); });
-  int64_t d[kMostResults];
+  unpack_integers(call, Part::kC, c);
+  int32_t counts[kMostResults];
   for (unsigned row = 0; row < form.shape.m; ++row)
     for (unsigned column = 0; column < form.shape.n; ++column) {
       int count = 0;
@@ -191,9 +250,9 @@ void run_bits(const Call& call) {
         const uint32_t x = a[row * per_line + word], y = b[column * per_line + word];
         count += std::popcount(form.bitwise == MmaForm::Bitwise::kXor ? x ^ y : x & y);
       }
-      d[row * form.shape.n + column] = static_cast<int64_t>(c[row * form.shape.n + column]) + count;
+      counts[row * form.shape.n + column] = count;
     }
-  pack(call, d, [&](int64_t sum) { return integer_result(form, sum); });
+  pack_integers(call, c, counts);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 namespace kw::emu {
 namespace {
 
@@ -55,17 +57,10 @@ template <bool kSaturate>
                                               _mm256_castsi256_ps(overflow)));
 }
 
-// kSteps: registers of B; A has twice as many.
+// One m16n8 product on registers at these offsets of the bank. kSteps: registers of B; A has twice as many.
 template <int kBits, bool kSignedA, bool kSignedB, int kSteps, bool kSaturate>
-void multiply(Warp& warp, const Insn& insn) {
+inline void multiply_tile(uint8_t* bank, const uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
   constexpr int kPhases = 16 / kBits;
-  uint8_t* const bank = warp.bank;
-  const uint32_t* const d = insn.more;
-  const uint32_t* const a = d + 4;
-  const uint32_t* const b = a + 2 * kSteps;
-  const uint32_t* const c = b + kSteps;
-  warp.block->counters.tensor_operations += 2ull * 16 * 8 * kSteps * (128 / kBits);
-
   alignas(32) int32_t left[2 * kSteps][kPhases][kLanes];
   alignas(32) __m256i right[kSteps][4][kPhases];
   for (int reg = 0; reg < 2 * kSteps; ++reg)
@@ -105,6 +100,29 @@ void multiply(Warp& warp, const Insn& insn) {
   }
 }
 
+template <int kBits, bool kSignedA, bool kSignedB, int kSteps, bool kSaturate>
+void multiply(Warp& warp, const Insn& insn) {
+  const uint32_t* const a = insn.more + 4;
+  const uint32_t* const b = a + 2 * kSteps;
+  warp.block->counters.tensor_operations += 2ull * 16 * 8 * kSteps * (128 / kBits);
+  multiply_tile<kBits, kSignedA, kSignedB, kSteps, kSaturate>(warp.bank, insn.more, a, b, b + kSteps);
+}
+
+// wmma of bytes, k16: two tiles (mma_float.cc).
+template <bool kSigned, bool kSaturate>
+void multiply_wmma(Warp& warp, const Insn& insn) {
+  const MmaPlan& plan = plan_of(insn);
+  const uint32_t* tall = insn.more + plan.first(Part::kA);
+  const uint32_t* wide = insn.more + plan.first(Part::kB);
+  const uint32_t* const c = insn.more + plan.first(Part::kC);
+  if (plan.form.shape.m == 8) std::swap(tall, wide);
+  const int tall_step = plan.form.shape.m == 16 ? 0 : 2, wide_step = plan.form.shape.m == 16 ? 1 : 0;
+  warp.block->counters.tensor_operations += plan.operations;
+  for (int tile = 0; tile < 2; ++tile)
+    multiply_tile<8, kSigned, kSigned, 1, kSaturate>(warp.bank, insn.more + 4 * tile, tall + tile * tall_step,
+                                                     wide + tile * wide_step, c + 4 * tile);
+}
+
 template <int kBits, bool kSignedA, bool kSignedB>
 Handler choose_size(const MmaForm& form) {
   const bool two = form.shape.k * kBits == 256;   // k32 of bytes, k64 of nibbles
@@ -126,8 +144,13 @@ Handler choose_signs(const MmaForm& form) {
 }  // namespace
 
 Handler fast_integer_mma(const MmaForm& form) {
-  if (form.wmma || form.sparse || form.shape.m != 16 || form.d != Element::kS32) return nullptr;
-  if (form.a == Element::kB1) return nullptr;
+  if (form.sparse || form.d != Element::kS32 || form.a == Element::kB1) return nullptr;
+  if (form.wmma && form.a == form.b && bits_of(form.a) == 8) {
+    if (form.a == Element::kS8)
+      return form.saturate ? Handler{&multiply_wmma<true, true>} : Handler{&multiply_wmma<true, false>};
+    return form.saturate ? Handler{&multiply_wmma<false, true>} : Handler{&multiply_wmma<false, false>};
+  }
+  if (form.wmma || form.shape.m != 16) return nullptr;
   return bits_of(form.a) == 8 ? choose_signs<8>(form) : choose_signs<4>(form);
 }
 

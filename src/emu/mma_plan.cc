@@ -32,6 +32,9 @@ MmaPlan make_plan(const MmaForm& form) {
     for (unsigned row = 0; row < a.rows; ++row)
       for (unsigned stored = 0; stored < a.columns; ++stored)
         plan.metadata.push_back(metadata_bits(form, row, stored / stored_per_group(form)));
+    for (unsigned stored = 0; stored < a.columns; ++stored)
+      for (unsigned bits = 0; bits < 16; ++bits)
+        plan.column.push_back(static_cast<uint8_t>(dense_column(form, stored, bits)));
   }
   return plan;
 }

@@ -3,7 +3,7 @@
 //
 // An mma Insn has all its registers in Insn::more: D, A, B, C, then the metadata register of a sparse form; imm is
 // the MmaPlan. Handlers read every source before they write a destination, except the fast ones, which
-// demand that no D register is a C register of another position (ops_mma.cc sees to it).
+// demand that D shares registers with C only, place by place (ops_mma.cc sees to it).
 //
 // Numbers: products are exact; f32 and f16 accumulation is one chain of f32 fused multiply-adds per element of
 // D, from C upwards in k, rounded to f16 at the end where D is f16; hardware adds in another order with other
@@ -30,6 +30,7 @@ struct MmaPlan {
   std::array<std::vector<uint16_t>, 4> element{};
   // Sparse: [row][stored column] → where the four bits of its group are.
   std::vector<MetadataBits> metadata;
+  std::vector<uint8_t> column;   // [stored column][the four bits] → column of the full A
 
   const FragmentSize& of(Part part) const { return size[static_cast<size_t>(part)]; }
   // Offset of a part's first register in Insn::more; metadata_operand for the one after C.

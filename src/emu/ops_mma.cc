@@ -51,12 +51,12 @@ Status lower_mma(Lowering& lowering) {
     KW_TRY(const Vreg metadata, lowering.use(lowering.operand(4), 4));
     uses.push_back(metadata);
   }
-  // The fast handlers write some rows of D before they have read all of C.
+  // The fast handlers write some of D before they have read everything: D may share registers with C, place by
+  // place, and with nothing else.
   bool crossed = false;
-  const std::span<const Vreg> c = std::span<const Vreg>(uses).subspan(plan.first(Part::kC) - defs.size(),
-                                                                      plan.of(Part::kC).registers);
+  const size_t c = plan.first(Part::kC) - defs.size();
   for (size_t i = 0; i < defs.size(); ++i)
-    for (size_t j = 0; j < c.size(); ++j) crossed |= defs[i] == c[j] && i != j;
+    for (size_t j = 0; j < uses.size(); ++j) crossed |= defs[i] == uses[j] && j != c + i;
   Handler full = nullptr;
   if (!crossed) full = fast_float_mma(*form);
   if (!crossed && full == nullptr) full = fast_integer_mma(*form);
