@@ -299,7 +299,8 @@ void BlockRaces::check_same_instruction(Current& current) {
 
 void BlockRaces::report(Current& current, int lane, uint64_t address, uint32_t other_site, uint32_t other_warp,
                         int other_lane, Access other_how, const char* why) {
-  const uint64_t pair = uint64_t{current.site.site} << 32 | other_site;
+  const auto [low, high] = std::minmax(current.site.site, other_site);
+  const uint64_t pair = uint64_t{low} << 32 | high;
   const auto [it, fresh] = seen_.try_emplace(pair, 0);
   if (!fresh) {
     ++it->second;

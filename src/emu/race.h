@@ -116,7 +116,6 @@ class BlockRaces {
   uint32_t copies_base_ = 0;
   std::array<std::array<uint32_t, kLanes>, kWarps> committed_{};
 
-  struct Repeat { Finding::Kind kind; uint64_t count = 0; };
   std::unordered_map<uint64_t, uint64_t> seen_;        // pair of sites -> occurrences beyond the first
 };
 
