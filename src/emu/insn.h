@@ -50,6 +50,16 @@ struct Insn {
   Counters::Class instruction_class = Counters::kOther;
 };
 
+// What the run loop does at an instruction with ends_block; kept in Insn::aux (ops_control.cc makes them).
+enum class Terminator : uint32_t {
+  kBranch,         // target
+  kBranchIndexed,  // op[0]: index; imm: which of Code::branch_tables
+  kCall,           // imm: which of Code::calls
+  kReturn, kExit,
+  kBarrier,        // see ops_control.cc
+  kYield,          // the warp gives its turn away
+};
+
 // Where a decoded instruction came from.
 struct Source {
   const ptx::Instruction* instruction = nullptr;
@@ -83,7 +93,8 @@ struct Code {
   std::vector<std::vector<uint32_t>> branch_tables;        // brx.idx: instruction indices
   std::vector<std::unique_ptr<CallSite>> calls;
   std::vector<FrameVariable> frame_variables;
-  std::vector<SlotRange> param_registers;        // .reg parameters of a function, in order, then .reg returns
+  struct Parameter { bool in_register = false; uint32_t offset = 0, bytes = 0; };   // slot, or place in the frame
+  std::vector<Parameter> parameters, results;    // of a device function
   uint32_t bank_bytes = 0;       // registers + constants of one frame of one warp
   uint32_t constant_begin = 0;   // constants occupy [constant_begin, bank_bytes)
   uint32_t local_bytes = 0;      // .local variables and .param scratch of the frame, per thread

@@ -37,6 +37,7 @@ class Lowering {
   unsigned register_bytes(const ptx::Operand& operand) const;   // 0 for predicates and non-registers
   Vreg constant(uint64_t bits, unsigned bytes);                 // same bits in every lane
   Vreg temporary(unsigned bytes);
+  Vreg condition_code();   // the function's carry flag CC.CF (add.cc, madc …): a predicate that outlives the instruction
 
   // Appends an instruction with the current guard and source. The caller fills op[] with registers and sets
   // op_defs/op_uses; the reference holds until the next call of any function of this class. `masked` may equal
@@ -72,6 +73,7 @@ class Lowering {
 
  private:
   friend struct FunctionLowering;
+  Result<Vreg> register_of(const ptx::Operand& operand) const;
   const ptx::Instruction* instruction_ = nullptr;
   bool observed_ = false;
   struct FunctionLowering* function_ = nullptr;

@@ -17,6 +17,7 @@ namespace kw::emu {
 struct VirtualRegister {
   uint8_t bytes = 4;
   bool constant = false;
+  bool temporary = false;   // written and read by the instructions made of one PTX instruction
   bool pinned = false;      // keeps its slot for the whole function (parameters in registers)
   uint64_t bits = 0;        // constants
 };

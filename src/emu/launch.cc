@@ -1,0 +1,381 @@
+// run(): checks a launch, runs its blocks on host threads (or all together in one interleaving), and merges
+// what they say in the order of blocks.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+
+#include "base/parallel.h"
+#include "emu/block.h"
+#include "emu/emulator.h"
+#include "emu/observer.h"
+
+namespace kw::emu {
+namespace {
+
+constexpr uint64_t kQuantum = 4096;                 // warp instructions of a turn
+constexpr uint64_t kSharedLimit = 227u << 10;       // per block, the most any target has
+constexpr uint64_t kMaxBytes = 4ull << 30;          // of blocks in flight together
+constexpr uint64_t kMaxOutput = 16u << 20;
+constexpr uint32_t kSms = 108;                      // residency of an A100, when blocks wait for each other
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+uint64_t product(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
+
+Status validate(const Launch& launch, const KernelImage& kernel) {
+  const auto bad = [&](std::string what) { return fail(ErrorCode::kInvalid, "launch of '{}': {}", launch.kernel, what); };
+  const auto& g = launch.grid;
+  const auto& b = launch.block;
+  if (product(g) == 0) return bad(fmt::format("the grid ({}, {}, {}) is empty", g[0], g[1], g[2]));
+  if (g[0] > 0x7fffffffu || g[1] > 65535 || g[2] > 65535) {
+    return bad(fmt::format("the grid ({}, {}, {}) exceeds (2147483647, 65535, 65535)", g[0], g[1], g[2]));
+  }
+  if (b[0] == 0 || b[1] == 0 || b[2] == 0 || b[0] > 1024 || b[1] > 1024 || b[2] > 64 || product(b) > 1024) {
+    return bad(fmt::format("a block of ({}, {}, {}) threads; at most 1024, and (1024, 1024, 64)", b[0], b[1], b[2]));
+  }
+  if (product(launch.cluster) != 1) return bad("clusters need sm_90; the emulator runs sm_70 to sm_89");
+  const KernelInfo& info = kernel.info;
+  if (info.max_threads != 0 && product(b) > info.max_threads) {
+    return bad(fmt::format("{} threads per block; the kernel is compiled for at most {}", product(b), info.max_threads));
+  }
+  for (const auto& limit : kernel.function->limits) {
+    if (limit.name != "reqntid") continue;
+    for (size_t i = 0; i < 3; ++i) {
+      const uint64_t want = i < limit.values.size() ? limit.values[i] : 1;
+      if (b[i] != want) return bad(fmt::format("block dimension {} is {}; the kernel requires {}", i, b[i], want));
+    }
+  }
+  const uint64_t shared = uint64_t{info.static_shared_bytes} + launch.dynamic_shared_bytes;
+  if (shared > kSharedLimit) {
+    return bad(fmt::format("{} bytes of shared memory ({} static, {} dynamic); a block has at most {}", shared,
+                           info.static_shared_bytes, launch.dynamic_shared_bytes, kSharedLimit));
+  }
+  if (launch.params.size() != info.param_bytes) {
+    return bad(fmt::format("the parameter block has {} bytes; the kernel takes {}", launch.params.size(), info.param_bytes));
+  }
+  return {};
+}
+
+struct Outcome {
+  uint64_t position = 0, block = 0;
+  std::vector<Finding> findings;
+  std::string output;
+  bool fatal = false;
+};
+
+// What the blocks of one host thread add up to.
+struct Tally {
+  CountTable counts;
+  Counters counters;
+  std::vector<Outcome> outcomes;   // of blocks that said something
+  uint64_t executed = 0;
+};
+
+// Blocks run in the order position -> block; with a seed, in a permuted one.
+struct BlockOrder {
+  uint64_t count = 1, factor = 1, shift = 0;
+  BlockOrder(uint64_t n, uint64_t seed) : count(n) {
+    if (seed == 0 || n < 2) return;
+    factor = (seed * 0x9e3779b97f4a7c15ull) % n | 1;
+    while (std::gcd(factor, n) != 1) factor = (factor + 1) % n == 0 ? 1 : factor + 1;
+    shift = (seed * 0xbf58476d1ce4e5b9ull) % n;
+  }
+  uint64_t operator()(uint64_t position) const {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(position) * factor + shift) % count);
+  }
+};
+
+// Watches for blocks that run without getting anywhere: no barrier passed, no thread gone, and registers that
+// keep returning to states seen before.
+class StallWatch {
+ public:
+  uint64_t quantum() const { return quiet_ < kPatience ? kQuantum : kQuantum / 8; }
+  // Call after every round. True: nothing will ever change.
+  template <typename Hash>
+  bool stalled(uint64_t progress, Hash&& hash) {
+    if (progress != progress_) {
+      progress_ = progress;
+      quiet_ = 0;
+      seen_.clear();
+      return false;
+    }
+    if (++quiet_ < kPatience) return false;
+    seen_.insert(hash());
+    if (quiet_ < kPatience + kRounds) return false;
+    const bool few = seen_.size() <= kStates;
+    quiet_ = kPatience;
+    seen_.clear();
+    return few;
+  }
+
+ private:
+  static constexpr uint32_t kPatience = 64, kRounds = 512, kStates = 96;
+  struct Set {   // a small sorted set
+    std::vector<uint64_t> values;
+    void insert(uint64_t v) {
+      auto it = std::lower_bound(values.begin(), values.end(), v);
+      if (it == values.end() || *it != v) values.insert(it, v);
+    }
+    size_t size() const { return values.size(); }
+    void clear() { values.clear(); }
+  } seen_;
+  uint64_t progress_ = ~uint64_t{0};
+  uint32_t quiet_ = 0;
+};
+
+struct Launcher {
+  const Launch& launch;
+  const Options& options;
+  LaunchPlan plan;
+  LaunchObserver* observers = nullptr;
+  uint64_t blocks = 0;
+  BlockOrder order;
+  std::atomic<uint64_t> next{0};
+  std::atomic<uint64_t> stop_after{~uint64_t{0}};   // position of the first block that stopped the launch
+
+  bool late() const { return plan.deadline != 0 && now() > plan.deadline; }
+
+  void harvest(Block& block, uint64_t position, Tally& tally) {
+    BlockContext& context = block.context();
+    block.end();
+    tally.counters.add(context.counters);
+    tally.executed += context.executed;
+    if (context.findings.empty() && context.output.empty()) return;
+    tally.outcomes.push_back({position, context.linear_index, std::move(context.findings), std::move(context.output), context.stopped});
+    if (!context.stopped) return;
+    uint64_t known = stop_after.load();
+    while (position < known && !stop_after.compare_exchange_weak(known, position)) {
+    }
+  }
+
+  // Blocks one after another, on as many host threads as call this.
+  void run_independent(Tally& tally) {
+    uint64_t clock = 0;
+    Block block(plan, tally.counts, &clock);
+    std::unique_ptr<Observer> observer = observers != nullptr ? observers->make_observer() : nullptr;
+    for (;;) {
+      const uint64_t position = next.fetch_add(1);
+      if (position >= blocks || position > stop_after.load()) return;
+      clock = 0;
+      block.begin(order(position), observer.get());
+      StallWatch watch;
+      bool more = true;
+      while (more) {
+        more = block.step(watch.quantum());
+        if (!more) break;
+        if (late()) {
+          block.report_limit(fmt::format("the launch took longer than {} s", options.deadline_s));
+          break;
+        }
+        if (position > stop_after.load()) break;
+        if (watch.stalled(block.progress(), [&] { return block.state_hash(); })) {
+          block.report_deadlock("every warp waits or repeats itself without effect");
+          break;
+        }
+      }
+      harvest(block, position, tally);
+      if (late()) {
+        uint64_t known = stop_after.load();
+        while (position < known && !stop_after.compare_exchange_weak(known, position)) {
+        }
+        return;
+      }
+    }
+  }
+
+  // All of `resident` blocks in flight take turns; a block that ends makes room for the next.
+  void run_together(Tally& tally, uint64_t resident) {
+    uint64_t clock = 0;
+    struct Slot { std::unique_ptr<Block> block; std::unique_ptr<Observer> observer; uint64_t position = 0; bool busy = false; };
+    std::vector<Slot> slots(resident);
+    uint64_t finished = 0;
+    StallWatch watch;
+    for (;;) {
+      bool any = false;
+      for (Slot& slot : slots) {
+        if (!slot.busy) {
+          const uint64_t position = next.load();
+          if (position >= blocks) continue;
+          next.store(position + 1);
+          if (slot.block == nullptr) {
+            slot.block = std::make_unique<Block>(plan, tally.counts, &clock);
+            if (observers != nullptr) slot.observer = observers->make_observer();
+          }
+          slot.position = position;
+          slot.busy = true;
+          slot.block->begin(order(position), slot.observer.get());
+        }
+        any = true;
+        const bool more = slot.block->step(watch.quantum());
+        if (more && !late()) continue;
+        if (more) slot.block->report_limit(fmt::format("the launch took longer than {} s", options.deadline_s));
+        const bool stopped = slot.block->context().stopped;
+        harvest(*slot.block, slot.position, tally);
+        slot.busy = false;
+        ++finished;
+        if (stopped) return finish_all(slots, tally);
+      }
+      if (!any) return;
+      uint64_t progress = finished;
+      for (const Slot& slot : slots) {
+        if (slot.busy) progress += slot.block->progress();
+      }
+      const bool stalled = watch.stalled(progress, [&] {
+        uint64_t hash = 0;
+        for (const Slot& slot : slots) {
+          if (slot.busy) hash = hash * 0x9e3779b97f4a7c15ull + slot.block->state_hash();
+        }
+        return hash;
+      });
+      if (!stalled) continue;
+      for (Slot& slot : slots) {
+        if (!slot.busy) continue;
+        slot.block->report_deadlock(fmt::format("none of {} blocks in flight gets anywhere", resident).c_str());
+        break;
+      }
+      return finish_all(slots, tally);
+    }
+  }
+
+  template <typename Slots>
+  void finish_all(Slots& slots, Tally& tally) {
+    for (auto& slot : slots) {
+      if (slot.busy) harvest(*slot.block, slot.position, tally);
+      slot.busy = false;
+    }
+  }
+
+  uint64_t block_bytes() const {
+    return uint64_t{plan.warps} * plan.kernel->entry->bank_bytes + plan.shared_bytes +
+           uint64_t{plan.stack_bytes} * kLanes * plan.warps + 4096;
+  }
+
+  uint64_t residency() const {
+    const uint64_t by_threads = std::max<uint64_t>(1, 2048 / (uint64_t{plan.warps} * kLanes));
+    const uint64_t by_shared = std::max<uint64_t>(1, (164u << 10) / (plan.shared_bytes + 1024));
+    return std::min({blocks, kSms * std::min<uint64_t>({32, by_threads, by_shared})});
+  }
+};
+
+void count_instructions(const CodeCounts& counts, const Code& code, Counters& into) {
+  for (uint32_t b = 0; b < code.blocks.size(); ++b) {
+    int64_t entries = static_cast<int64_t>(counts.entries[b]), lanes = static_cast<int64_t>(counts.lanes[b]);
+    for (uint32_t i = code.blocks[b].begin; i < code.blocks[b].end; ++i) {
+      if (!counts.partial.empty()) {
+        if (auto it = counts.partial.find(i); it != counts.partial.end()) {
+          entries += it->second.entries;
+          lanes += it->second.lanes;
+        }
+      }
+      const Insn& insn = code.insns[i];
+      into.warp_instructions[insn.instruction_class] += static_cast<uint64_t>(entries);
+      into.thread_instructions[insn.instruction_class] += static_cast<uint64_t>(lanes);
+      if (insn.ends_block && (static_cast<Terminator>(insn.aux) == Terminator::kBranch || static_cast<Terminator>(insn.aux) == Terminator::kBranchIndexed)) {
+        into.branches += static_cast<uint64_t>(entries);
+      }
+    }
+  }
+  into.divergent_branches += counts.divergent_branches;
+}
+
+LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
+  LaunchReport report;
+  report.completed = launcher.stop_after.load() == ~uint64_t{0};
+  std::vector<Outcome*> outcomes;
+  for (Tally& tally : tallies) {
+    for (Outcome& o : tally.outcomes) {
+      if (o.position <= launcher.stop_after.load()) outcomes.push_back(&o);
+    }
+  }
+  std::sort(outcomes.begin(), outcomes.end(), [](auto* a, auto* b) { return a->block < b->block; });
+  for (Outcome* o : outcomes) {
+    for (Finding& f : o->findings) merge_finding(report.findings, std::move(f), launcher.options.max_findings);
+    if (report.output.size() < kMaxOutput) report.output += o->output;
+  }
+  // Which other blocks had begun when one stopped the launch depends on the host's threads.
+  if (!report.completed && tallies.size() > 1) return report;
+  for (Tally& tally : tallies) {
+    report.counters.add(tally.counters);
+    for (const auto& [code, counts] : tally.counts) count_instructions(*counts, *code, report.counters);
+    report.warp_instructions += tally.executed;
+  }
+  report.counters.blocks = launcher.blocks;
+  report.counters.warps = launcher.blocks * launcher.plan.warps;
+  return report;
+}
+
+}  // namespace
+
+Result<LaunchReport> run(const Launch& launch, const Options& options) {
+  const bool observed = options.checked() || options.count;
+  KW_TRY(const KernelImage* kernel, launch.program->impl().kernel(launch.kernel, observed));
+  KW_TRY_VOID(validate(launch, *kernel));
+  const uint64_t blocks = product(launch.grid);
+  Memory& memory = launch.program->memory();
+  Launcher launcher{launch, options, {}, nullptr, blocks, BlockOrder(blocks, options.schedule_seed)};
+  LaunchPlan& plan = launcher.plan;
+  plan.launch = &launch;
+  plan.options = &options;
+  plan.program = &launch.program->impl().image;
+  plan.kernel = kernel;
+  plan.memory = &memory;
+  plan.param_bytes = kernel->info.param_bytes;
+  plan.threads = static_cast<uint32_t>(product(launch.block));
+  plan.warps = (plan.threads + kLanes - 1) / kLanes;
+  plan.shared_bytes = kernel->info.static_shared_bytes + launch.dynamic_shared_bytes;
+  plan.stack_bytes = kernel->stack_bytes;
+  plan.deadline = options.deadline_s > 0 ? now() + options.deadline_s : 0;
+
+  const bool together = kernel->order_sensitive || launch.cooperative;
+  uint64_t resident = launcher.residency();
+  if (launch.cooperative && resident < blocks) {
+    return fail(ErrorCode::kLimit, "cooperative launch of '{}': {} blocks; only {} fit the device at once", launch.kernel, blocks, resident);
+  }
+  const uint64_t each = launcher.block_bytes();
+  const uint64_t fit = kMaxBytes / std::max<uint64_t>(1, each);
+  if (fit == 0 || (launch.cooperative && fit < blocks)) {
+    return fail(ErrorCode::kLimit, "launch of '{}': a block in flight needs {} bytes of host memory; the limit for all is {}", launch.kernel, each, kMaxBytes);
+  }
+  if (!launch.cooperative) resident = std::min<uint64_t>(resident, std::max<uint64_t>(1, (256u << 20) / std::max<uint64_t>(1, each)));
+
+  struct Temporary {   // freed whatever happens
+    Memory& memory;
+    uint64_t address = 0;
+    ~Temporary() { if (address != 0) (void)memory.free(address); }
+  } params{memory}, workspace{memory};
+  KW_TRY(params.address, memory.allocate(plan.param_bytes, "kernel parameters", 256, true));
+  if (plan.param_bytes != 0) KW_TRY_VOID(memory.write(params.address, launch.params.data(), plan.param_bytes));
+  plan.param_base = params.address;
+  if (launch.cooperative) {
+    const std::array<uint32_t, 16> zeros{};
+    KW_TRY(workspace.address, memory.allocate(sizeof zeros, "grid workspace", 256, false));
+    KW_TRY_VOID(memory.write(workspace.address, zeros.data(), sizeof zeros));
+    plan.grid_workspace = workspace.address;
+  }
+
+  std::unique_ptr<LaunchObserver> observer;
+  if (observed) observer = observe_launch(launch, options, together);
+  launcher.observers = observer.get();
+  const int wanted = options.threads > 0 ? options.threads : available_cores();
+  const uint64_t by_memory = std::max<uint64_t>(1, kMaxBytes / std::max<uint64_t>(1, each));
+  const int threads = together ? 1 : static_cast<int>(std::min<uint64_t>({static_cast<uint64_t>(wanted), blocks, by_memory, 256}));
+  std::vector<Tally> tallies(static_cast<size_t>(threads));
+  if (together) {
+    launcher.run_together(tallies[0], resident);
+  } else if (threads == 1) {
+    launcher.run_independent(tallies[0]);
+  } else {
+    parallel_for(static_cast<uint64_t>(threads), threads, [&](uint64_t i) { launcher.run_independent(tallies[i]); });
+  }
+  LaunchReport report = merge(tallies, launcher);
+  if (observer != nullptr) {
+    for (Finding& f : observer->finish()) merge_finding(report.findings, std::move(f), options.max_findings);
+  }
+  return report;
+}
+
+}  // namespace kw::emu

@@ -1,0 +1,652 @@
+#include "emu/lowering.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+#include "emu/function_lowering.h"
+#include "emu/warp.h"
+
+namespace kw::emu {
+namespace {
+
+constexpr uint32_t kMaxInsns = 4'000'000;
+constexpr uint32_t kMaxBankBytes = 16u << 20;
+constexpr uint64_t kMaxFrameBytes = 16u << 20;   // .local and .param variables of one frame, per thread
+
+using Table = std::span<const OpEntry> (*)();
+constexpr Table kTables[] = {
+#ifdef KW_EMU_HAVE_ops_move
+    move_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_integer
+    integer_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_logic
+    logic_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_compare
+    compare_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_float
+    float_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_half
+    half_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_convert
+    convert_ops,
+#endif
+    control_ops,
+#ifdef KW_EMU_HAVE_ops_warp
+    warp_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_memory
+    memory_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_atomic
+    atomic_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_async_copy
+    async_copy_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_matrix_load
+    matrix_load_ops,
+#endif
+#ifdef KW_EMU_HAVE_ops_mma
+    mma_ops,
+#endif
+};
+
+const std::unordered_map<std::string_view, std::vector<const OpEntry*>>& op_index() {
+  static const auto index = [] {
+    std::unordered_map<std::string_view, std::vector<const OpEntry*>> map;
+    for (Table table : kTables) {
+      for (const OpEntry& entry : table()) map[entry.opcode].push_back(&entry);
+    }
+    return map;
+  }();
+  return index;
+}
+
+// The low bytes of a register, or its sign- or zero-extension.
+template <typename To, typename From>
+void resize(Warp& w, const Insn& insn) {
+  To* to = w.reg<To>(insn.op[0]);
+  const From* from = w.reg<From>(insn.op[1]);
+  if (w.exec == kFull) {
+    for (int i = 0; i < kLanes; ++i) to[i] = static_cast<To>(from[i]);
+  } else {
+    for (Mask m = w.exec; m != 0; m &= m - 1) {
+      const int i = std::countr_zero(m);
+      to[i] = static_cast<To>(from[i]);
+    }
+  }
+}
+
+struct Wide { uint64_t low = 0, high = 0; };
+template <typename To, bool kSigned>
+void resize_16(Warp& w, const Insn& insn) {   // to or from .b128
+  for (Mask m = w.exec; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if constexpr (std::is_same_v<To, Wide>) {
+      Wide value;
+      if (insn.imm == 8) {
+        value.low = w.reg<uint64_t>(insn.op[1])[i];
+      } else if (insn.imm == 4) {
+        value.low = kSigned ? static_cast<uint64_t>(static_cast<int64_t>(w.reg<int32_t>(insn.op[1])[i]))
+                            : w.reg<uint32_t>(insn.op[1])[i];
+      } else if (insn.imm == 2) {
+        value.low = kSigned ? static_cast<uint64_t>(static_cast<int64_t>(w.reg<int16_t>(insn.op[1])[i]))
+                            : w.reg<uint16_t>(insn.op[1])[i];
+      } else {
+        value.low = kSigned ? static_cast<uint64_t>(static_cast<int64_t>(w.reg<int8_t>(insn.op[1])[i]))
+                            : w.reg<uint8_t>(insn.op[1])[i];
+      }
+      if (kSigned && static_cast<int64_t>(value.low) < 0) value.high = ~uint64_t{0};
+      w.reg<Wide>(insn.op[0])[i] = value;
+    } else {
+      w.reg<To>(insn.op[0])[i] = static_cast<To>(w.reg<Wide>(insn.op[1])[i].low);
+    }
+  }
+}
+
+Handler narrowing(unsigned to, unsigned from) {
+  if (from == 16) {
+    switch (to) {
+      case 1: return resize_16<uint8_t, false>;
+      case 2: return resize_16<uint16_t, false>;
+      case 4: return resize_16<uint32_t, false>;
+      default: return resize_16<uint64_t, false>;
+    }
+  }
+  switch (to * 16 + from) {
+    case 1 * 16 + 2: return resize<uint8_t, uint16_t>;
+    case 1 * 16 + 4: return resize<uint8_t, uint32_t>;
+    case 1 * 16 + 8: return resize<uint8_t, uint64_t>;
+    case 2 * 16 + 4: return resize<uint16_t, uint32_t>;
+    case 2 * 16 + 8: return resize<uint16_t, uint64_t>;
+    case 4 * 16 + 8: return resize<uint32_t, uint64_t>;
+    default: return nullptr;
+  }
+}
+
+Handler widening(unsigned to, unsigned from, bool sign) {
+  if (to == 16) return sign ? resize_16<Wide, true> : resize_16<Wide, false>;
+  switch (to * 16 + from) {
+    case 2 * 16 + 1: return sign ? resize<int16_t, int8_t> : resize<uint16_t, uint8_t>;
+    case 4 * 16 + 1: return sign ? resize<int32_t, int8_t> : resize<uint32_t, uint8_t>;
+    case 8 * 16 + 1: return sign ? resize<int64_t, int8_t> : resize<uint64_t, uint8_t>;
+    case 4 * 16 + 2: return sign ? resize<int32_t, int16_t> : resize<uint32_t, uint16_t>;
+    case 8 * 16 + 2: return sign ? resize<int64_t, int16_t> : resize<uint64_t, uint16_t>;
+    case 8 * 16 + 4: return sign ? resize<int64_t, int32_t> : resize<uint64_t, uint32_t>;
+    default: return nullptr;
+  }
+}
+
+// The address of a variable of the frame (imm: its offset), or of a kernel parameter (aux = 1).
+template <typename T>
+void variable_address(Warp& w, const Insn& insn) {
+  uint64_t value = insn.imm;
+  if (insn.aux == 1) value += w.block->param_base;
+  if (insn.aux == 2) value += w.local_frame;
+  T* to = w.reg<T>(insn.op[0]);
+  for (Mask m = w.exec; m != 0; m &= m - 1) to[std::countr_zero(m)] = static_cast<T>(value);
+}
+
+uint64_t literal_bits(const ptx::Operand& operand, unsigned bytes) {
+  uint64_t bits = operand.bits;
+  if (operand.kind == ptx::Operand::Kind::kFloat32 && bytes == 8) {
+    bits = std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+  } else if (operand.kind == ptx::Operand::Kind::kFloat64 && bytes == 4) {
+    bits = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
+  }
+  return bytes >= 8 ? bits : bits & ((uint64_t{1} << (bytes * 8)) - 1);
+}
+
+unsigned bytes_of(ptx::Type type) {
+  return type == ptx::Type::kPred ? 0 : std::max(1u, ptx::size_bits(type) / 8);
+}
+
+bool may_interrupt(const Insn& insn) {
+  switch (insn.instruction_class) {
+    case Counters::kInteger: case Counters::kFloat32: case Counters::kFloat64: case Counters::kHalf:
+    case Counters::kConversion: case Counters::kSpecialFunction: case Counters::kMove: case Counters::kPredicate:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+// ── Lowering: what the ops files see ─────────────────────────────────────────────────────────────────────
+
+unsigned Lowering::register_bytes(const ptx::Operand& operand) const {
+  if (operand.kind != ptx::Operand::Kind::kRegister) return 0;
+  return function_->registers[function_->first_register[operand.id]].bytes;
+}
+
+Vreg Lowering::constant(uint64_t bits, unsigned bytes) {
+  auto [it, fresh] = function_->constant_of.try_emplace({bits, bytes}, kNone);
+  if (fresh) {
+    it->second = function_->add_register(bytes);
+    function_->registers[it->second].constant = true;
+    function_->registers[it->second].bits = bits;
+  }
+  return it->second;
+}
+
+Vreg Lowering::temporary(unsigned bytes) {
+  const Vreg id = function_->add_register(bytes);
+  function_->registers[id].temporary = true;
+  return id;
+}
+
+Insn& Lowering::emit(Handler full, Handler masked, Counters::Class instruction_class) {
+  Insn insn;
+  insn.full = full;
+  insn.masked = masked;
+  insn.instruction_class = instruction_class;
+  insn.source = static_cast<uint32_t>(function_->code.sources.size() - 1);
+  const ptx::Guard& guard = instruction_->guard;
+  if (guard.present) {
+    insn.guard = function_->first_register[guard.register_id];
+    insn.guard_negated = guard.negated;
+  }
+  return function_->code.insns.emplace_back(insn);
+}
+
+void Lowering::set_more(Insn& insn, std::span<const Vreg> defs, std::span<const Vreg> uses) {
+  KW_CHECK(defs.size() + uses.size() < 0xffff);
+  auto pool = std::make_unique<uint32_t[]>(defs.size() + uses.size() + 1);
+  std::copy(defs.begin(), defs.end(), pool.get());
+  std::copy(uses.begin(), uses.end(), pool.get() + defs.size());
+  insn.more = pool.get();
+  insn.more_count = static_cast<uint16_t>(defs.size() + uses.size());
+  insn.more_defs = static_cast<uint16_t>(defs.size());
+  function_->code.operand_pool.push_back(std::move(pool));
+}
+
+// .x to .w pick a register of a vector; .b0 to .h1 (elements 4 to 9) are the instruction's own business.
+Result<Vreg> Lowering::register_of(const ptx::Operand& operand) const {
+  const Vreg first = function_->first_register[operand.id];
+  if (operand.element < 0 || operand.element > 3) return first;
+  if (static_cast<uint32_t>(operand.element) >= function_->function.registers[operand.id].vector) {
+    return invalid(fmt::format("'{}' is not a vector of {} elements", operand.name, operand.element + 1));
+  }
+  return first + static_cast<Vreg>(operand.element);
+}
+
+Result<Vreg> Lowering::use(const ptx::Operand& operand, unsigned bytes) {
+  using Kind = ptx::Operand::Kind;
+  auto unguarded = [&](Handler handler, Counters::Class c) -> Insn& {
+    Insn& insn = emit(handler, handler, c);
+    insn.guard = kNone;
+    return insn;
+  };
+  auto narrow = [&](Vreg from, unsigned have) -> Result<Vreg> {
+    if (have == bytes) return from;
+    Handler handler = have > bytes ? narrowing(bytes, have) : nullptr;
+    if (handler == nullptr) {
+      return invalid(fmt::format("'{}' has {} bits where the form takes {}", operand.name, have * 8, bytes * 8));
+    }
+    const Vreg to = temporary(bytes);
+    Insn& insn = unguarded(handler, Counters::kMove);
+    insn.op[0] = to;
+    insn.op[1] = from;
+    insn.op_defs = 1;
+    insn.op_uses = 2;
+    insn.imm = have;
+    return to;
+  };
+  switch (operand.kind) {
+    case Kind::kRegister: {
+      KW_TRY(const Vreg id, register_of(operand));
+      const unsigned have = function_->registers[id].bytes;
+      if (have == 0 || bytes == 0) {
+        if (have == bytes && !operand.negated) return id;
+        return invalid(fmt::format("'{}' is {}a predicate", operand.name, have == 0 ? "" : "not "));
+      }
+      return narrow(id, have);
+    }
+    case Kind::kInteger:
+    case Kind::kFloat32:
+    case Kind::kFloat64:
+      return constant(literal_bits(operand, bytes), bytes);
+    case Kind::kSpecial: {
+      unsigned width = 4;
+      const int id = special_register_id(operand.name, operand.element, width);
+      if (id < 0) {
+        Error error = unsupported().value();
+        error.message = fmt::format("special register '{}' is not supported", operand.name);
+        return fail(std::move(error));
+      }
+      const unsigned read_bytes = bytes == 8 ? 8 : bytes == 4 ? 4 : width;
+      const Vreg to = temporary(read_bytes);
+      Handler handler = read_bytes == 8 ? read_special_64 : read_special_32;
+      Insn& insn = unguarded(handler, Counters::kMove);
+      insn.op[0] = to;
+      insn.op_defs = 1;
+      insn.imm = static_cast<uint64_t>(id);
+      return narrow(to, read_bytes);
+    }
+    case Kind::kVariable: {
+      KW_CHECK(operand.variable != nullptr);
+      KW_TRY(auto where, function_->locate(*operand.variable, *this));
+      const uint64_t value = where.value + static_cast<uint64_t>(operand.offset);
+      if (!where.frame_relative && !where.kernel_param) return constant(literal_bits({.bits = value}, bytes), bytes);
+      if (bytes != 4 && bytes != 8) return invalid(fmt::format("an address does not fit {} bits", bytes * 8));
+      const Vreg to = temporary(bytes);
+      Handler handler = bytes == 8 ? variable_address<uint64_t> : variable_address<uint32_t>;
+      Insn& insn = unguarded(handler, Counters::kMove);
+      insn.op[0] = to;
+      insn.op_defs = 1;
+      insn.aux = where.kernel_param ? 1 : 2;
+      insn.imm = value;
+      // The address of a parameter of a function or a call is used through generic accesses.
+      if (where.frame_relative && operand.variable->space == ptx::Space::kParam) insn.imm += kLocalWindow;
+      return to;
+    }
+    case Kind::kFunction: {
+      auto it = function_->program.function_index.find(operand.name);
+      if (it == function_->program.function_index.end()) {
+        return invalid(fmt::format("there is no function '{}' in the module", operand.name));
+      }
+      return constant(kCodeWindow + 16ull * it->second, bytes);
+    }
+    case Kind::kSink:
+      return temporary(bytes);
+    default:
+      return invalid(fmt::format("operand '{}' is not a value", operand.name));
+  }
+}
+
+Result<Vreg> Lowering::use_predicate(const ptx::Operand& operand, bool& negated) {
+  negated = operand.negated;
+  if (operand.kind == ptx::Operand::Kind::kInteger) return constant(operand.bits != 0 ? 1 : 0, 0);
+  if (operand.kind == ptx::Operand::Kind::kRegister) {
+    const Vreg id = function_->first_register[operand.id];
+    if (function_->registers[id].bytes == 0) return id;
+  }
+  return invalid(fmt::format("'{}' is not a predicate", operand.name));
+}
+
+Result<Vreg> Lowering::def(const ptx::Operand& operand, unsigned bytes, bool sign_extend) {
+  if (operand.kind == ptx::Operand::Kind::kSink) return temporary(bytes);
+  if (operand.kind != ptx::Operand::Kind::kRegister) {
+    return invalid(fmt::format("the destination '{}' is not a register", operand.name));
+  }
+  KW_TRY(const Vreg id, register_of(operand));
+  const unsigned have = function_->registers[id].bytes;
+  if (have == bytes) return id;
+  Handler handler = have > bytes && bytes != 0 ? widening(have, bytes, sign_extend) : nullptr;
+  if (handler == nullptr) {
+    return invalid(fmt::format("'{}' has {} bits where the form gives {}", operand.name, have * 8, bytes * 8));
+  }
+  const Vreg from = temporary(bytes);
+  Insn& insn = emit(handler, handler, Counters::kMove);
+  insn.op[0] = id;
+  insn.op[1] = from;
+  insn.op_defs = 1;
+  insn.op_uses = 2;
+  insn.imm = bytes;
+  function_->pending.push_back(insn);   // it follows the instruction that writes `from`
+  function_->code.insns.pop_back();
+  return from;
+}
+
+Result<Vreg> Lowering::def_predicate(const ptx::Operand& operand) {
+  if (operand.kind == ptx::Operand::Kind::kSink) return temporary(0);
+  if (operand.kind == ptx::Operand::Kind::kRegister) {
+    const Vreg id = function_->first_register[operand.id];
+    if (function_->registers[id].bytes == 0) return id;
+  }
+  return invalid(fmt::format("the destination '{}' is not a predicate", operand.name));
+}
+
+Result<Lowering::Address> Lowering::address(const ptx::Operand& operand, ptx::Space space) {
+  using Kind = ptx::Operand::Kind;
+  const ptx::Operand* base = &operand;
+  int64_t offset = 0;
+  if (operand.kind == Kind::kAddress) {
+    if (operand.elements.empty()) return invalid("the address is empty");
+    base = &operand.elements[0];
+    offset = operand.offset;
+  }
+  offset = static_cast<int64_t>(static_cast<uint64_t>(offset) + static_cast<uint64_t>(base->offset));
+  Address result;
+  result.offset = offset;
+  switch (base->kind) {
+    case Kind::kRegister: {
+      KW_TRY(result.base, register_of(*base));
+      const unsigned bytes = function_->registers[result.base].bytes;
+      if (bytes != 4 && bytes != 8) return invalid(fmt::format("'{}' cannot hold an address", base->name));
+      result.base_is_64 = bytes == 8;
+      return result;
+    }
+    case Kind::kInteger:
+      result.offset = static_cast<int64_t>(static_cast<uint64_t>(offset) + base->bits);
+      return result;
+    case Kind::kVariable: {
+      KW_CHECK(base->variable != nullptr);
+      const ptx::Variable& variable = *base->variable;
+      KW_TRY(auto where, function_->locate(variable, *this));
+      if (space != ptx::Space::kNone && space != variable.space) {
+        return invalid(fmt::format("'{}' is not in the state space of the instruction", base->name));
+      }
+      result.offset = static_cast<int64_t>(where.value + static_cast<uint64_t>(offset));
+      result.in_frame = where.frame_relative;
+      if (space != ptx::Space::kNone) return result;
+      // A generic access to a named variable.
+      if (variable.space == ptx::Space::kShared) result.offset += static_cast<int64_t>(kSharedWindow);
+      if (where.frame_relative || where.kernel_param) {
+        const Vreg to = temporary(8);
+        Insn& insn = emit(variable_address<uint64_t>, variable_address<uint64_t>, Counters::kMove);
+        insn.guard = kNone;
+        insn.op[0] = to;
+        insn.op_defs = 1;
+        insn.aux = where.kernel_param ? 1 : 2;
+        insn.imm = where.value + (where.frame_relative ? kLocalWindow : 0);
+        result = {.base = to, .offset = offset};
+      }
+      return result;
+    }
+    default:
+      return invalid(fmt::format("'{}' is not an address", base->name));
+  }
+}
+
+tl::unexpected<Error> Lowering::unsupported() const {
+  Error error;
+  error.code = ErrorCode::kUnsupported;
+  error.message = fmt::format("the emulator does not support '{}'", instruction_->full_name());
+  const ptx::Module& module = *function_->program.module;
+  error.span = Span{module.file_name, static_cast<int>(instruction_->place.line),
+                    static_cast<int>(instruction_->place.column), static_cast<int>(instruction_->opcode.size())};
+  if (module.text != nullptr) error.source_line = std::string(line_of(*module.text, error.span->line));
+  error.notes.push_back(fmt::format("in function '{}'", function_->function.name));
+  return tl::unexpected<Error>(std::move(error));
+}
+
+tl::unexpected<Error> Lowering::invalid(std::string message) const {
+  Error error = unsupported().value();
+  error.code = ErrorCode::kInvalid;
+  error.message = fmt::format("'{}': {}", instruction_->full_name(), message);
+  return tl::unexpected<Error>(std::move(error));
+}
+
+void Lowering::communicates_between_blocks() { function_->code.communicates = true; }
+
+// ── FunctionLowering ─────────────────────────────────────────────────────────────────────────────────────
+
+Vreg FunctionLowering::add_register(unsigned bytes) {
+  registers.push_back({.bytes = static_cast<uint8_t>(bytes)});
+  return static_cast<Vreg>(registers.size() - 1);
+}
+
+Result<FunctionLowering::VariableAddress> FunctionLowering::locate(const ptx::Variable& variable,
+                                                                   const Lowering& at) const {
+  VariableAddress result;
+  result.space = variable.space;
+  switch (variable.space) {
+    case ptx::Space::kGlobal:
+    case ptx::Space::kConst: {
+      auto it = program.address_of.find(variable.name);
+      if (it == program.address_of.end()) {
+        return at.invalid(fmt::format("'{}' is declared but defined nowhere in the module", variable.name));
+      }
+      result.value = it->second;
+      return result;
+    }
+    case ptx::Space::kShared: {
+      auto it = shared.offset.find(&variable);
+      if (it == shared.offset.end()) return at.invalid(fmt::format("'{}' has no place in shared memory", variable.name));
+      result.value = it->second;
+      return result;
+    }
+    case ptx::Space::kLocal:
+    case ptx::Space::kParam: {
+      if (auto it = frame_offset.find(&variable); it != frame_offset.end()) {
+        result.space = ptx::Space::kLocal;
+        result.value = it->second;
+        result.frame_relative = true;
+        return result;
+      }
+      if (auto it = entry_params.offset.find(&variable); it != entry_params.offset.end()) {
+        result.value = it->second;
+        result.kernel_param = true;
+        return result;
+      }
+      return at.invalid(fmt::format("'{}' is not a variable of this function", variable.name));
+    }
+    default:
+      return at.invalid(fmt::format("'{}' is in a state space that the emulator does not support", variable.name));
+  }
+}
+
+void FunctionLowering::declare_variables(const ptx::Block& block) {
+  for (const ptx::Statement& statement : block.statements) {
+    if (const auto* nested = std::get_if<ptx::BlockPtr>(&statement)) {
+      declare_variables(**nested);
+    } else if (const auto* variable = std::get_if<const ptx::Variable*>(&statement)) {
+      const ptx::Variable& v = **variable;
+      if (v.space != ptx::Space::kLocal && v.space != ptx::Space::kParam) continue;
+      const uint64_t align = std::clamp<uint64_t>(v.align_bytes(), 1, 4096);
+      const uint64_t at = (code.local_bytes + align - 1) / align * align;
+      const uint64_t end = at + std::min<uint64_t>(v.size_bytes(), kMaxFrameBytes + 1);
+      frame_offset.emplace(&v, static_cast<uint32_t>(at));
+      code.frame_variables.push_back({&v, static_cast<uint32_t>(at)});
+      code.local_bytes = static_cast<uint32_t>(std::min<uint64_t>(end, kMaxFrameBytes + 1));
+    } else if (const auto* targets = std::get_if<ptx::BranchTargets>(&statement)) {
+      branch_targets[targets->label] = targets;
+    } else if (const auto* prototype = std::get_if<ptx::CallPrototype>(&statement)) {
+      prototypes[prototype->label] = prototype;
+    }
+  }
+}
+
+Status FunctionLowering::declare_parameters(std::span<const ptx::Variable* const> variables,
+                                            std::vector<Code::Parameter>& parameters) {
+  for (const ptx::Variable* v : variables) {
+    if (v->space == ptx::Space::kReg) {   // keeps its slot: the caller writes or reads it
+      size_t i = 0;
+      while (i < function.registers.size() && function.registers[i].name != v->name) ++i;
+      if (i == function.registers.size()) {
+        return fail(ErrorCode::kInvalid, "function '{}': parameter '{}' is not a register of it", function.name, v->name);
+      }
+      registers[first_register[i]].pinned = true;
+      parameters.push_back({true, first_register[i], registers[first_register[i]].bytes});
+      continue;
+    }
+    const uint32_t align = std::clamp<uint32_t>(v->align_bytes(), 1, 4096);
+    const uint32_t bytes = static_cast<uint32_t>(std::min<uint64_t>(v->size_bytes(), 1u << 16));
+    code.local_bytes = (code.local_bytes + align - 1) / align * align;
+    frame_offset.emplace(v, code.local_bytes);
+    code.frame_variables.push_back({v, code.local_bytes});
+    parameters.push_back({false, code.local_bytes, bytes});
+    code.local_bytes += bytes;
+  }
+  return {};
+}
+
+Status FunctionLowering::lower_instruction(Lowering& lowering, const ptx::Instruction& instruction) {
+  lowering.instruction_ = &instruction;
+  code.sources.push_back({&instruction});
+  const auto& index = op_index();
+  auto it = index.find(instruction.opcode);
+  if (it == index.end()) return lowering.unsupported();
+  for (const OpEntry* entry : it->second) {
+    if (entry->accepts != nullptr && !entry->accepts(instruction)) continue;
+    pending.clear();
+    KW_TRY_VOID(entry->lower(lowering));
+    code.insns.insert(code.insns.end(), pending.begin(), pending.end());
+    if (code.insns.size() > kMaxInsns) {
+      return fail(ErrorCode::kLimit, "function '{}' has more than {} instructions", function.name, kMaxInsns);
+    }
+    return {};
+  }
+  return lowering.unsupported();
+}
+
+Status FunctionLowering::lower_statements(Lowering& lowering, const ptx::Block& block) {
+  for (const ptx::Statement& statement : block.statements) {
+    if (const auto* instruction = std::get_if<ptx::Instruction>(&statement)) {
+      KW_TRY_VOID(lower_instruction(lowering, *instruction));
+    } else if (const auto* label = std::get_if<ptx::LabelDefinition>(&statement)) {
+      label_at[label->id] = static_cast<uint32_t>(code.insns.size());
+    } else if (const auto* nested = std::get_if<ptx::BlockPtr>(&statement)) {
+      KW_TRY_VOID(lower_statements(lowering, **nested));
+    }
+  }
+  return {};
+}
+
+Status FunctionLowering::run(bool observed) {
+  Lowering lowering;
+  lowering.function_ = this;
+  lowering.observed_ = observed;
+  code.function = &function;
+  code.observed = observed;
+  for (const ptx::Register& r : function.registers) {
+    first_register.push_back(static_cast<Vreg>(registers.size()));
+    for (uint32_t i = 0; i < std::max(1u, r.vector); ++i) add_register(bytes_of(r.type));
+  }
+  label_at.assign(function.labels.size(), kNone);
+
+  if (function.is_entry) {
+    entry_params = layout_params(function.params);
+  } else {
+    KW_TRY_VOID(declare_parameters(function.params, code.parameters));
+    KW_TRY_VOID(declare_parameters(function.returns, code.results));
+  }
+  declare_variables(function.body);
+  if (code.local_bytes > kMaxFrameBytes) {
+    return fail(ErrorCode::kLimit, "function '{}' declares more than {} bytes of local memory per thread",
+                function.name, kMaxFrameBytes);
+  }
+
+  KW_TRY_VOID(lower_statements(lowering, function.body));
+  // Falling off the end returns.
+  static const ptx::Instruction kImplicit{.opcode = "ret"};
+  KW_TRY_VOID(lower_instruction(lowering, kImplicit));
+
+  std::vector<uint32_t> entries;
+  auto resolve = [&](uint32_t label, const Insn& insn) -> Result<uint32_t> {
+    if (label < label_at.size() && label_at[label] != kNone) return label_at[label];
+    lowering.instruction_ = code.sources[insn.source].instruction;
+    return lowering.invalid("the label is defined nowhere in the function");
+  };
+  code.branch_tables.resize(table_labels.size());
+  for (Insn& insn : code.insns) {
+    insn.special = insn.guard != kNone || may_interrupt(insn);
+    if (!insn.ends_block) continue;
+    const auto kind = static_cast<Terminator>(insn.aux);
+    if (kind == Terminator::kBranch) {
+      KW_TRY(insn.target, resolve(insn.target, insn));
+      entries.push_back(insn.target);
+    } else if (kind == Terminator::kBranchIndexed) {
+      auto& table = code.branch_tables[insn.imm];
+      for (uint32_t label : table_labels[insn.imm]) {
+        KW_TRY(uint32_t at, resolve(label, insn));
+        table.push_back(at);
+        entries.push_back(at);
+      }
+    }
+  }
+  find_basic_blocks(code, entries);
+  const std::vector<uint32_t> slots = assign_slots(code, registers);
+  for (auto* list : {&code.parameters, &code.results}) {
+    for (Code::Parameter& p : *list) {
+      if (p.in_register) p.offset = slots[p.offset];   // kNone when the function never uses it
+    }
+  }
+  if (code.bank_bytes > kMaxBankBytes) {
+    return fail(ErrorCode::kLimit, "function '{}' keeps {} bytes of registers alive per warp; the limit is {}",
+                function.name, code.bank_bytes, kMaxBankBytes);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Code>> lower_function(const ProgramImage& program, const SharedLayout& shared,
+                                             uint32_t function_index, bool observed) {
+  auto code = std::make_unique<Code>();
+  code->function_index = function_index;
+  FunctionLowering lowering{program, shared, *program.functions[function_index], *code};
+  KW_TRY_VOID(lowering.run(observed));
+  return code;
+}
+
+ParamLayout layout_params(std::span<const ptx::Variable* const> params) {
+  ParamLayout layout;
+  for (const ptx::Variable* v : params) {
+    const uint32_t align = std::clamp<uint32_t>(v->align_bytes(), 1, 4096);
+    layout.bytes = (layout.bytes + align - 1) / align * align;
+    layout.offset.emplace(v, layout.bytes);
+    layout.bytes += static_cast<uint32_t>(std::min<uint64_t>(v->size_bytes(), 1u << 20));
+  }
+  return layout;
+}
+
+}  // namespace kw::emu
