@@ -30,9 +30,9 @@ class Writer {
     out.ptx = fmt::format(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n"
         "  .reg .b16 %s<{}>;\n  .reg .b32 %r<{}>;\n  .reg .b64 %d<{}>;\n  .reg .b16 %h<{}>;\n  .reg .f32 %f<{}>;\n"
-        "  .reg .f64 %fd<{}>;\n  .reg .pred %p<{}>;\n  .reg .b64 %base;\n  .reg .b32 %tid, %n<{}>;\n  .reg .pred %q<{}>;\n"
+        "  .reg .f64 %fd<{}>;\n  .reg .pred %p<{}>;\n  .reg .b64 %base;\n  .reg .b32 %me, %n<{}>;\n  .reg .pred %q<{}>;\n"
         "  .shared .align 8 .b8 box[{}];\n"
-        "  mov.u32 %tid, %tid.x;\n  ld.param.u64 %base, [p];\n  mad.wide.u32 %base, %tid, {}, %base;\n",
+        "  mov.u32 %me, %tid.x;\n  ld.param.u64 %base, [p];\n  mad.wide.u32 %base, %me, {}, %base;\n",
         kS, kR, kD, kH, kF, kFd, kP, loops_ + 1, loops_ + 1, out.threads * 8, out.stride);
     for (const Slot& slot : out.slots) out.ptx += fmt::format("  ld.global.{} {}, [%base+{}];\n", type_of(slot), slot.name, slot.offset);
     for (int i = 0; i < kP; ++i) out.ptx += fmt::format("  setp.lt.s32 %p{}, %r{}, %r{};\n", i, i, i + 1);
@@ -330,8 +330,8 @@ class Writer {
       case 0: {
         const std::string a = r(), b = r();
         return fmt::format(
-            "  {{ .reg .b32 %x, %y; mov.u32 %y, box; mad.lo.u32 %x, %tid, 8, %y; st.shared.b32 [%x], {};\n  bar.sync 0;\n"
-            "  add.u32 %x, %tid, {}; rem.u32 %x, %x, {}; mad.lo.u32 %x, %x, 8, %y; ld.shared.b32 {}, [%x];\n  bar.sync 0; }}\n",
+            "  {{ .reg .b32 %x, %y; mov.u32 %y, box; mad.lo.u32 %x, %me, 8, %y; st.shared.b32 [%x], {};\n  bar.sync 0;\n"
+            "  add.u32 %x, %me, {}; rem.u32 %x, %x, {}; mad.lo.u32 %x, %x, 8, %y; ld.shared.b32 {}, [%x];\n  bar.sync 0; }}\n",
             a, 1 + rng_.below(threads_), threads_, b);
       }
       case 1:
