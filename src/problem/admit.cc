@@ -145,6 +145,13 @@ bool Admission::admitted() const {
   return std::all_of(cases.begin(), cases.end(), [](const AdmissionCase& c) { return !c.applicable || c.as_expected; });
 }
 
+const Workload* admission_workload(const Problem& problem) {
+  for (const Role role : {Role::kEmulator, Role::kShape, Role::kSmallest})
+    for (const Workload& workload : problem.workloads)
+      if (workload.role == role) return &workload;
+  return problem.workloads.empty() ? nullptr : &problem.workloads.front();
+}
+
 Result<Admission> admit(const Problem& problem, const Workload& workload, std::uint64_t seed, const EvaluateOptions& options) {
   return Admitter(problem, workload, seed, options).run();
 }

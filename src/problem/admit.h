@@ -32,6 +32,10 @@ struct Admission {
   bool admitted() const;
 };
 
+// The workload on which to ask: the first emulator-sized one, else the first shape, else the first. Workloads of
+// one element, one column or constant inputs cannot tell some mutants apart and are not admitted by themselves.
+const Workload* admission_workload(const Problem& problem);
+
 // Mutants: zero; constant (the mean of the reference); identity (an input of the same size); input
 // independent (the reference of another seed); last element wrong; tail skipped (the last 1/16 of the
 // elements, at least one, left 0); truncated precision (see Precision::kTruncated; not where outputs are

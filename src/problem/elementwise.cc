@@ -14,6 +14,15 @@ double lesser(double a, double b) { return a != a ? a : b != b ? b : a < b ? a :
 double greater(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// To nearest even at `bits` bits after the leading one; x is finite.
+double keep_bits(double x, int bits) {
+  const auto word = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t low = std::uint64_t{1} << (52 - bits);
+  return std::bit_cast<double>((word + (low / 2 - 1) + ((word / low) & 1)) & ~(low - 1));
+}
+
 template <typename F>
 void map(const F& f, const double* a, double* out, std::int64_t count, int threads) {
   for_pieces(count, kPiece, threads, [&](std::int64_t begin, std::int64_t end) {
@@ -172,17 +181,20 @@ void round_to_dtype(DType dtype, const double* a, double* out, std::int64_t coun
   if (tensor::is_integer(dtype))
     return map([&](double x) { return tensor::decode(tensor::encode(x, dtype, tensor::Rounding::kTowardZero, true), dtype); }, a, out,
                count, threads);
-  map([&](double x) { return tensor::decode(tensor::encode(x, dtype), dtype); }, a, out, count, threads);
+  const tensor::FloatFormat* format = tensor::float_format(dtype);
+  KW_CHECK(format != nullptr);
+  // Normal values are those whose rounding is only a matter of mantissa bits.
+  const double largest = tensor::decode(format->max_finite, dtype);
+  const double least = format->has_sign ? std::ldexp(1.0, 1 - format->bias) : kInfinity;
+  const int bits = format->mantissa_bits;
+  map([&](double x) {
+    const double magnitude = std::abs(x);
+    return magnitude >= least && magnitude <= largest ? keep_bits(x, bits) : tensor::decode(tensor::encode(x, dtype), dtype);
+  }, a, out, count, threads);
 }
 
 void round_to_bits(int bits, double* values, std::int64_t count, int threads) {
-  const std::uint64_t low = std::uint64_t{1} << (52 - bits);
-  map([&](double x) {
-    if (!std::isfinite(x)) return x;
-    const auto word = std::bit_cast<std::uint64_t>(x);
-    const std::uint64_t odd = (word / low) & 1;
-    return std::bit_cast<double>((word + (low / 2 - 1) + odd) & ~(low - 1));
-  }, values, values, count, threads);
+  map([bits](double x) { return std::isfinite(x) ? keep_bits(x, bits) : x; }, values, values, count, threads);
 }
 
 }  // namespace kw::problem

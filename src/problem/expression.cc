@@ -133,6 +133,12 @@ Result<double> ExpressionParser::parse_signed_number() {
 }
 
 Result<Value> ExpressionParser::parse(int lowest) {
+  const DepthGuard guard(depth_);
+  if (depth_ > kDeepest) {
+    Error deep = error(cursor_.peek(), fmt::format("the expression nests deeper than {}; name its parts", kDeepest));
+    deep.code = ErrorCode::kLimit;
+    return fail(std::move(deep));
+  }
   KW_TRY(Value left, parse_operand());
   bool compared = false;
   while (true) {
@@ -177,13 +183,7 @@ Result<Value> ExpressionParser::combine(const Token& sign, const Value& left, co
 }
 
 Result<Value> ExpressionParser::parse_operand() {
-  const DepthGuard guard(depth_);
   const Token sign = cursor_.peek();
-  if (depth_ > kDeepest) {
-    Error deep = error(sign, fmt::format("the expression nests deeper than {}; name its parts", kDeepest));
-    deep.code = ErrorCode::kLimit;
-    return fail(std::move(deep));
-  }
   if (sign.form == Token::Form::kName && sign.text == "not") {
     cursor_.next();
     KW_TRY(const Value value, parse(kNotLevel + 1));

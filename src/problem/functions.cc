@@ -11,6 +11,10 @@
 namespace kw::problem {
 namespace {
 
+struct Number {  // a constant operand; a bare number would be taken for a node
+  double value;
+};
+
 class Call {
  public:
   Call(const std::vector<Argument>& arguments, GraphBuilder& builder, ExpressionParser& parser)
@@ -90,14 +94,13 @@ class Call {
   }
 
   // Compositions; every step may fail.
-  Result<NodeId> number(double value) { return builder.constant(value); }
   Result<NodeId> apply(Op op, NodeId a, NodeId b) { return builder.binary(op, a, b); }
-  Result<NodeId> apply(Op op, NodeId a, double b) {
-    KW_TRY(const NodeId right, number(b));
+  Result<NodeId> apply(Op op, NodeId a, Number b) {
+    KW_TRY(const NodeId right, builder.constant(b.value));
     return builder.binary(op, a, right);
   }
-  Result<NodeId> apply(Op op, double a, NodeId b) {
-    KW_TRY(const NodeId left, number(a));
+  Result<NodeId> apply(Op op, Number a, NodeId b) {
+    KW_TRY(const NodeId left, builder.constant(a.value));
     return builder.binary(op, left, b);
   }
   Result<NodeId> apply(Op op, NodeId a) { return builder.unary(op, a); }
@@ -142,8 +145,8 @@ Result<NodeId> make_reduction(Call& call) {
 Result<NodeId> sigmoid(Call& call, NodeId x) {  // 1 / (1 + exp(-x))
   KW_TRY(const NodeId negative, call.apply(Op::kNegate, x));
   KW_TRY(const NodeId e, call.apply(Op::kExp, negative));
-  KW_TRY(const NodeId one_more, call.apply(Op::kAdd, 1, e));
-  return call.apply(Op::kDivide, 1, one_more);
+  KW_TRY(const NodeId one_more, call.apply(Op::kAdd, Number{1}, e));
+  return call.apply(Op::kDivide, Number{1}, one_more);
 }
 
 Result<NodeId> shifted(Call& call, NodeId x, std::int64_t axis) {  // x - max(x)
@@ -206,10 +209,10 @@ Result<NodeId> make_silu(Call& call) {  // x * sigmoid(x)
 
 Result<NodeId> make_gelu(Call& call) {  // x / 2 * (1 + erf(x / sqrt(2)))
   KW_TRY(const NodeId x, call.tensor(0));
-  KW_TRY(const NodeId scaled, call.apply(Op::kMultiply, x, std::numbers::sqrt2 / 2));
+  KW_TRY(const NodeId scaled, call.apply(Op::kMultiply, x, Number{std::numbers::sqrt2 / 2}));
   KW_TRY(const NodeId erf, call.apply(Op::kErf, scaled));
-  KW_TRY(const NodeId gate, call.apply(Op::kAdd, 1, erf));
-  KW_TRY(const NodeId half, call.apply(Op::kMultiply, x, 0.5));
+  KW_TRY(const NodeId gate, call.apply(Op::kAdd, Number{1}, erf));
+  KW_TRY(const NodeId half, call.apply(Op::kMultiply, x, Number{0.5}));
   return call.apply(Op::kMultiply, half, gate);
 }
 
@@ -217,12 +220,12 @@ Result<NodeId> make_gelu_tanh(Call& call) {  // x / 2 * (1 + tanh(sqrt(2 / pi) *
   KW_TRY(const NodeId x, call.tensor(0));
   KW_TRY(const NodeId square, call.apply(Op::kMultiply, x, x));
   KW_TRY(const NodeId cube, call.apply(Op::kMultiply, square, x));
-  KW_TRY(const NodeId bent, call.apply(Op::kMultiply, cube, 0.044715));
+  KW_TRY(const NodeId bent, call.apply(Op::kMultiply, cube, Number{0.044715}));
   KW_TRY(const NodeId sum, call.apply(Op::kAdd, x, bent));
-  KW_TRY(const NodeId scaled, call.apply(Op::kMultiply, sum, std::sqrt(2 * std::numbers::inv_pi)));
+  KW_TRY(const NodeId scaled, call.apply(Op::kMultiply, sum, Number{std::sqrt(2 * std::numbers::inv_pi)}));
   KW_TRY(const NodeId tanh, call.apply(Op::kTanh, scaled));
-  KW_TRY(const NodeId gate, call.apply(Op::kAdd, 1, tanh));
-  KW_TRY(const NodeId half, call.apply(Op::kMultiply, x, 0.5));
+  KW_TRY(const NodeId gate, call.apply(Op::kAdd, Number{1}, tanh));
+  KW_TRY(const NodeId half, call.apply(Op::kMultiply, x, Number{0.5}));
   return call.apply(Op::kMultiply, half, gate);
 }
 
@@ -234,7 +237,7 @@ Result<NodeId> make_relu(Call& call) {
 
 Result<NodeId> make_softplus(Call& call) {  // max(x, 0) + log1p(exp(-|x|))
   KW_TRY(const NodeId x, call.tensor(0));
-  KW_TRY(const NodeId positive, call.apply(Op::kMaximum, x, 0.0));
+  KW_TRY(const NodeId positive, call.apply(Op::kMaximum, x, Number{0.0}));
   KW_TRY(const NodeId magnitude, call.apply(Op::kAbs, x));
   KW_TRY(const NodeId negative, call.apply(Op::kNegate, magnitude));
   KW_TRY(const NodeId e, call.apply(Op::kExp, negative));

@@ -50,10 +50,25 @@ class Parser {
 
   void run(std::string_view text) {
     TokenList list = tokenize(text, problem_.file);
-    errors = std::move(list.errors);
     cursor_.tokens = std::move(list.tokens);
     expressions_.emplace(cursor_, scope_, builder_, text, problem_.file);
     text_ = text;
+    readable_ = list.errors.empty();
+    parse_file();
+    // Past a character that is no token everything is noise: keep what came before it, then name it.
+    for (Error& unread : list.errors) {
+      std::erase_if(errors, [&](const Error& e) {
+        return e.span && (e.span->line > unread.span->line || (e.span->line == unread.span->line && e.span->column >= unread.span->column));
+      });
+      errors.push_back(std::move(unread));
+    }
+  }
+
+  std::vector<Error> errors;
+  Problem take_problem() { return std::move(problem_); }
+
+ private:
+  void parse_file() {
     skip_newlines();
     if (!take(parse_heading())) return;
     std::size_t next = 0;  // sections come in the order of the table
@@ -61,13 +76,9 @@ class Parser {
       if (!take(parse_section(next))) skip_line();
       skip_newlines();
     }
-    if (errors.empty()) finish(next);
+    if (errors.empty() && readable_) finish(next);
   }
 
-  std::vector<Error> errors;
-  Problem take_problem() { return std::move(problem_); }
-
- private:
   // Records an error; false when there was one.
   bool take(Status status) {
     if (status) return true;
@@ -161,8 +172,12 @@ class Parser {
     next = index + 1;
     KW_TRY_VOID(expressions_->expect(":", "after the name of a section"));
     KW_TRY_VOID(end_line("the ':' of a section"));
-    while (cursor_.peek().form != Token::Form::kEnd && cursor_.peek().column > 1 && errors.size() < kMostErrors)
-      if (!take(parse_item(word.text))) skip_line();
+    while (cursor_.peek().form != Token::Form::kEnd && cursor_.peek().column > 1 && errors.size() < kMostErrors) {
+      const std::size_t start = cursor_.at;
+      if (take(parse_item(word.text))) continue;
+      const bool read_whole = cursor_.at > start && cursor_.tokens[cursor_.at - 1].form == Token::Form::kNewline;
+      if (!read_whole) skip_line();
+    }
     return {};
   }
 
@@ -483,6 +498,7 @@ class Parser {
   Scope scope_;
   std::optional<ExpressionParser> expressions_;
   std::string_view text_;
+  bool readable_ = true;  // every character belongs to a token
 };
 
 }  // namespace

@@ -91,6 +91,7 @@ OutputTolerance derive(const TensorDecl& output, const Path& path, double factor
   for (std::size_t i = 0; i < ref.size(); ++i)
     if (ref[i] != 0 && std::abs(ref[i]) >= made.reference_rms) made.relative = std::max(made.relative, error_at(i) / std::abs(ref[i]));
   for (std::size_t i = 0; i < ref.size(); ++i) made.absolute = std::max(made.absolute, error_at(i) - made.relative * std::abs(ref[i]));
+  if (made.absolute < 1e-9 * std::max(made.plain_error, made.disturbed_error)) made.absolute = 0;  // rounding of this formula
   made.budget.rtol = factor * made.relative + 2 * made.rounding;
   made.budget.atol = factor * made.absolute + tensor::ulp_at(output.dtype, 0);
   return made;

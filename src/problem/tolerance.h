@@ -13,7 +13,8 @@
 //                log(x)                        2^-22 where 1/2 < x < 2, else 2^-22 |v|
 //                sin, cos                      2^-21
 //                a ** b                        2^-22 (1 + |log2 |v||) |v|
-//                sum, mean, matmul, n terms t  2^-24 (1 + sqrt(n) / 32) sum |t|
+//                sum, mean of n terms t        2^-24 (1 + n^(1/4) / 4) sum |t|   (sqrt(n) chains of sqrt(n))
+//                matmul, cumsum, n terms t     2^-24 (1 + sqrt(n) / 32) sum |t|  (one chain)
 //                prod of n                     2^-24 n |v|
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
 //              moves, selections and casts add nothing. In a problem with an f64 output 2^-53 replaces 2^-24
@@ -21,7 +22,7 @@
 // With d_i = the larger of the two errors at element i, S = rms of the finite ref, u = u of the output dtype,
 // F = the problem's factor (4 unless it says otherwise):
 //   relative  r = max d_i / |ref_i|  over elements with |ref_i| >= S
-//   absolute  a = max over all of (d_i - r |ref_i|), not below 0
+//   absolute  a = max over all of (d_i - r |ref_i|); 0 when below 1e-9 max d_i
 //   rtol = F r + 2 u            (one rounding, and one more unit for a candidate that rounds twice)
 //   atol = F a + smallest denormal of the output dtype
 // Where the graph is exact for this output (only moves and selections of inputs whose values the output's
