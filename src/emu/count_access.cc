@@ -66,10 +66,22 @@ Wavefronts count_wavefronts(const uint64_t* offsets, Mask lanes, unsigned bytes)
   }
   const unsigned unit = std::clamp(bytes, 4u, 16u);          // what one lane takes from the banks at once
   const unsigned banks = 128 / unit, group = 128 / unit;     // units per pass, lanes per group
+  const auto shift = static_cast<unsigned>(std::countr_zero(unit));
   Wavefronts result;
   for (unsigned first = 0; first < kLanes; first += group) {
     const Mask members = lanes & (group == 32 ? kFull : ((1u << group) - 1) << first);
     if (members == 0) continue;
+    result.ideal += 1;
+    uint32_t taken = 0;                                      // one lane per bank: no need to look closer
+    if (lanes == kFull) {
+      for (unsigned i = first; i < first + group; ++i) taken |= 1u << (offsets[i] >> shift & (banks - 1));
+    } else {
+      for_lanes(members, [&](int i) { taken |= 1u << (offsets[i] >> shift & (banks - 1)); });
+    }
+    if (std::popcount(taken) == std::popcount(members)) {
+      result.needed += 1;
+      continue;
+    }
     uint64_t seen[32][32];
     uint8_t count[32] = {};
     uint8_t worst = 0;
@@ -83,7 +95,6 @@ Wavefronts count_wavefronts(const uint64_t* offsets, Mask lanes, unsigned bytes)
       worst = std::max(worst, count[bank]);
     });
     result.needed += worst;
-    result.ideal += 1;
   }
   return result;
 }

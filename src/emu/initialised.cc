@@ -98,12 +98,25 @@ void Initialised::access(Warp& warp, const Insn& insn, Space space, Access how, 
   } else {
     return;
   }
-  if (read) {
+  bool fine = !read;
+  if (read && bytes == 16 && lanes == kFull) {   // all rows at once
+    uint64_t all = ~0ull;
+    for (int i = 0; i < kLanes; ++i) {
+      uint64_t v[2];
+      std::memcpy(v, base + i * stride + addresses[i], 16);
+      all &= v[0] & v[1];
+    }
+    fine = all == ~0ull;
+  }
+  if (!fine) {
     for_lanes(lanes, [&](int i) {
       if (!all_set(base + i * stride + addresses[i], bytes)) report(warp, insn, space, i, addresses[i], bytes);
     });
   }
-  if (write) {
+  if (!write) return;
+  if (bytes == 16) {
+    for_lanes(lanes, [&](int i) { std::memset(base + i * stride + addresses[i], 0xff, 16); });
+  } else {
     for_lanes(lanes, [&](int i) { std::memset(base + i * stride + addresses[i], 0xff, bytes); });
   }
 }

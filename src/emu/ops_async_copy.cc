@@ -114,8 +114,10 @@ void copy_async(Warp& warp, const Insn& insn) {
   if (!resolve(warp, insn, Space::kShared, Access::kAsyncWrite, to, lanes, bytes, bytes)) return;
 
   if (!late(warp)) {
-    if (all_whole && lanes == kFull) {
-      for (int i = 0; i < kLanes; ++i) perform(reinterpret_cast<uint8_t*>(to[i]), from[i], bytes, bytes);
+    if (all_whole && lanes == kFull && bytes == 16) {   // the usual one: constant sizes are two moves
+      for (int i = 0; i < kLanes; ++i) {
+        std::memcpy(reinterpret_cast<void*>(to[i]), reinterpret_cast<const void*>(from[i]), 16);
+      }
     } else {
       for_lanes(lanes, [&](int i) {
         perform(reinterpret_cast<uint8_t*>(to[i]), from[i], bytes, all_whole ? bytes : size[i]);

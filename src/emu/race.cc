@@ -49,12 +49,6 @@ inline uint32_t foreign(uint32_t value, uint32_t floor, uint32_t warp) {
 using V4 __attribute__((vector_size(16))) = uint32_t;
 
 inline bool any_foreign(const uint32_t* values, uint32_t count, uint32_t floor, uint32_t warp) {
-  if (count == 4) {
-    V4 v;
-    std::memcpy(&v, values, sizeof v);
-    const auto bad = (v >= floor) & (((v ^ warp) & (kPending | 31)) != 0);
-    return (bad[0] | bad[1] | bad[2] | bad[3]) != 0;
-  }
   uint32_t bad = 0;
   for (uint32_t i = 0; i < count; ++i) bad |= foreign(values[i], floor, warp);
   return bad != 0;
@@ -226,12 +220,53 @@ inline void BlockRaces::touch(Current& current, uint32_t granule, uint32_t count
   if (suspicious) check_granules(current, granule, count, writes);
   uint32_t* const to = writes ? &writes_[granule] : &reads_[self][granule];
   const uint32_t put = writes ? stored : value;
-  if (count == 4) {
-    const V4 all = {put, put, put, put};
-    std::memcpy(to, &all, sizeof all);
-  } else {
-    for (uint32_t i = 0; i < count; ++i) to[i] = put;
+  for (uint32_t i = 0; i < count; ++i) to[i] = put;
+}
+
+// Sixteen bytes per lane (ldmatrix, cp.async, vectors): all lanes are tested before any is looked at.
+void BlockRaces::touch_rows(Current& current, bool writes, uint32_t value, uint32_t stored) {
+  const uint32_t self = current.warp.index;
+  uint32_t granules[kLanes];
+  uint32_t count = 0;
+  for_lanes(current.lanes, [&](int i) { granules[count++] = static_cast<uint32_t>(current.addresses[i] / 4); });
+  const V4 floor = {floor_, floor_, floor_, floor_}, own = {self, self, self, self};
+  V4 bad = {};
+  if (!writes && !current.partial) {   // a read may be recorded before it is checked: reads do not race
+    const V4 put = {value, value, value, value};
+    const uint32_t* const last = writes_.data();
+    uint32_t* const to = reads_[self].data();
+    for (uint32_t i = 0; i < count; ++i) {
+      V4 v;
+      std::memcpy(&v, &last[granules[i]], sizeof v);
+      bad |= reinterpret_cast<V4>((v >= floor) & (((v ^ own) & (kPending | 31)) != 0));
+      std::memcpy(&to[granules[i]], &put, sizeof put);
+    }
+    if ((bad[0] | bad[1] | bad[2] | bad[3]) != 0) {
+      for (uint32_t i = 0; i < count; ++i) check_granules(current, granules[i], 4, false);
+    }
+    return;
   }
+  for (uint32_t i = 0; i < count; ++i) {
+    V4 v;
+    std::memcpy(&v, &writes_[granules[i]], sizeof v);
+    bad |= reinterpret_cast<V4>((v >= floor) & (((v ^ own) & (kPending | 31)) != 0));
+  }
+  for (uint32_t u = 0; writes && u < warps_; ++u) {
+    if (u == self) continue;
+    const uint32_t* const reads = reads_[u].data();
+    for (uint32_t i = 0; i < count; ++i) {
+      V4 v;
+      std::memcpy(&v, &reads[granules[i]], sizeof v);
+      bad |= reinterpret_cast<V4>(v >= floor);
+    }
+  }
+  if (current.partial || (bad[0] | bad[1] | bad[2] | bad[3]) != 0) {
+    for (uint32_t i = 0; i < count; ++i) check_granules(current, granules[i], 4, writes);
+  }
+  uint32_t* const to = writes ? writes_.data() : reads_[self].data();
+  const uint32_t put = writes ? stored : value;
+  const V4 all = {put, put, put, put};
+  for (uint32_t i = 0; i < count; ++i) std::memcpy(&to[granules[i]], &all, sizeof all);
 }
 
 void BlockRaces::shared(Warp& warp, const Insn& insn, SiteRef site, Access how, const uint64_t* offsets, Mask lanes,
@@ -266,6 +301,10 @@ void BlockRaces::shared(Warp& warp, const Insn& insn, SiteRef site, Access how, 
     return;
   }
   if (how == Access::kWrite) check_same_instruction(current);
+  if (bytes == 16) {
+    touch_rows(current, writes, value, stored);
+    return;
+  }
   const uint32_t count = std::max(1u, bytes / 4);
   for_lanes(lanes, [&](int i) { touch(current, static_cast<uint32_t>(offsets[i] / 4), count, writes, value, stored); });
 }
@@ -520,10 +559,20 @@ void BlockRaces::publish(Warp& warp, Mask lanes, const uint32_t* below) {
     const uint32_t number = copies_base_ + static_cast<uint32_t>(k);
     const uint32_t held = kPending | (number & (kSerialLimit - 1)) << 5 | self;
     const uint32_t count = copies.bytes / 4;
-    for_lanes(due, [&](int i) {
-      uint32_t* const at = &writes_[copies.offsets[i] / 4];
-      for (uint32_t j = 0; j < count; ++j) at[j] = at[j] == held ? value : at[j];
-    });
+    if (count == 4) {
+      const V4 from = {held, held, held, held}, to = {value, value, value, value};
+      for_lanes(due, [&](int i) {
+        V4 v;
+        std::memcpy(&v, &writes_[copies.offsets[i] / 4], sizeof v);
+        v = v == from ? to : v;
+        std::memcpy(&writes_[copies.offsets[i] / 4], &v, sizeof v);
+      });
+    } else {
+      for_lanes(due, [&](int i) {
+        uint32_t* const at = &writes_[copies.offsets[i] / 4];
+        for (uint32_t j = 0; j < count; ++j) at[j] = at[j] == held ? value : at[j];
+      });
+    }
     copies.lanes &= ~due;
   }
   size_t done = 0;

@@ -82,6 +82,7 @@ class BlockRaces {
   void check_granules(Current& current, uint32_t granule, uint32_t count, bool writes);
   void check_same_instruction(Current& current);
   void touch(Current& current, uint32_t granule, uint32_t count, bool writes, uint32_t value, uint32_t stored);
+  void touch_rows(Current& current, bool writes, uint32_t value, uint32_t stored);
   void touch_units(Current& current, uint64_t begin, uint64_t end, bool writes, uint32_t value);
   void report(Current& current, int lane, uint64_t address, uint32_t other_site, uint32_t other_warp, int other_lane,
               Access other_how, const char* why);
