@@ -239,10 +239,12 @@ std::string nearest_opcode(std::string_view opcode) {
 std::string readable(const Form& form) {
   std::string text(form.opcode);
   for (const Slot& slot : form.slots) {
+    // Cache hints are many and never the point.
+    if (slot.optional && (slot.alternatives[0].text.starts_with("L1::") || slot.alternatives[0].text.starts_with("L2::"))) continue;
     text += slot.optional ? "{." : ".";
     for (size_t i = 0; i < slot.alternatives.size(); ++i) {
       if (i != 0) text += '|';
-      if (i == 8) {
+      if (i == 5 && slot.alternatives.size() > 6) {
         text += "…";
         break;
       }
@@ -251,6 +253,29 @@ std::string readable(const Form& form) {
     if (slot.optional) text += '}';
   }
   return text;
+}
+
+std::string readable_operands(const Form& form) {
+  std::string text;
+  for (const OperandSpec& spec : form.operands) {
+    std::string word;
+    switch (spec.kind) {
+      case OperandSpec::Kind::kAddress: word = "[address]"; break;
+      case OperandSpec::Kind::kCoordinates: word = "[address, {coordinates}]"; break;
+      case OperandSpec::Kind::kConstant: word = "constant"; break;
+      case OperandSpec::Kind::kLabel: word = "label"; break;
+      case OperandSpec::Kind::kName: word = "list of targets"; break;
+      case OperandSpec::Kind::kRest: word = "…"; break;
+      case OperandSpec::Kind::kFragment: word = spec.destination ? "{results}" : "{fragment}"; break;
+      case OperandSpec::Kind::kValue:
+        word = spec.destination ? "result" : spec.type == "pred" ? "predicate" : "value";
+        if (spec.any_vector || !spec.vectors.empty()) word = "{" + word + "s}";
+        if (spec.pair) word += "|predicate";
+        break;
+    }
+    text += (text.empty() ? "" : ", ") + (spec.optional ? "optionally " + word : word);
+  }
+  return text.empty() ? "no operands" : text;
 }
 
 std::vector<const Form*> all_forms() {

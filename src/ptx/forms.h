@@ -57,6 +57,7 @@ struct Form {
 const std::vector<Form>* forms_of(std::string_view opcode);   // null: no such instruction
 std::string nearest_opcode(std::string_view opcode);          // empty: none is near
 std::string readable(const Form& form);                       // the pattern without needs and labels
+std::string readable_operands(const Form& form);             // "result, value, value"
 std::vector<const Form*> all_forms();
 
 }  // namespace kw::ptx

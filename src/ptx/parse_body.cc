@@ -352,7 +352,7 @@ bool Parser::name_operand(Operand& out) {
     if (lexer_.peek() == '.') {
       if (!element_of(out)) return false;
       const uint32_t vector = function_->registers[id].vector;
-      if (out.element >= 0 && out.element < 4 && static_cast<uint32_t>(out.element) >= vector)
+      if (out.element < 4 && (vector == 1 || static_cast<uint32_t>(out.element) >= vector))
         return error_at(out.place, name.size() + 2, fmt::format("'{}' has no such element", name),
                         vector == 1 ? "it is no vector register" : fmt::format("it has {} elements", vector));
     }
@@ -467,7 +467,9 @@ bool Parser::resolve_labels() {
       }
       const std::string near = symbols_.nearest(operand.name);
       return error_at(operand.place, operand.name.size(), fmt::format("unknown name '{}': no register, variable, function or label", operand.name),
-                      near.empty() ? "declare it before its use; a label must be in this scope or one around it" : fmt::format("did you mean '{}'?", near));
+                      near.empty() ? "declare it before its use; a label must be in this scope or one around it"
+                      : near == operand.name ? "a label of this name is in a scope { } that this is outside of"
+                                             : fmt::format("did you mean '{}'?", near));
     }
     if (value->kind != 'l') continue;
     operand.kind = Operand::Kind::kLabel;

@@ -59,7 +59,7 @@ int precedence_of(const Token& token) {
 
 bool Parser::enter() {
   if (++nesting_ <= kMaxNesting) return true;
-  return limit("nesting of blocks, lists and parentheses", kMaxNesting);
+  return limit("levels of nested scopes, lists and parentheses", kMaxNesting);
 }
 
 bool Parser::conditional(Constant& value) {

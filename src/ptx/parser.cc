@@ -58,7 +58,7 @@ bool Parser::expected(const char* what) {
 }
 
 bool Parser::limit(const char* what, size_t bound) {
-  error_here(fmt::format("too much {}: the limit is {}", what, bound), "no compiler makes such PTX; is this text damaged?");
+  error_here(fmt::format("too many {}: the limit is {}", what, bound), "no compiler makes such PTX; is this text damaged?");
   error_->code = ErrorCode::kLimit;
   return false;
 }

@@ -73,11 +73,17 @@ const Symbol* Symbols::find_range(std::string_view name, uint64_t& number) const
     uint64_t candidate = 0;
     if (!split_number(name, prefix, candidate)) continue;
     const std::string_view head = name.substr(0, prefix);
-    const Symbol* symbol = find_entry(head, hash_of(head), true);
-    if (symbol == nullptr || candidate >= ranges_[symbol->id].count) continue;
-    if (best == nullptr || symbol->depth > best->depth) {
-      best = symbol;
-      number = candidate;
+    const uint64_t hash = hash_of(head);
+    // The innermost range that reaches the number: a shorter one further in hides only what it declares.
+    for (uint32_t at = heads_[hash & (heads_.size() - 1)]; at != 0; at = stack_[at - 1].next) {
+      const Symbol& symbol = stack_[at - 1];
+      if (symbol.hash != hash || symbol.kind != Symbol::Kind::kRange || symbol.name != head) continue;
+      if (candidate >= ranges_[symbol.id].count) continue;
+      if (best == nullptr || symbol.depth > best->depth) {
+        best = &symbol;
+        number = candidate;
+      }
+      break;
     }
     // Splitting further inside the digits finds only prefixes that end in a digit (a1<3>).
   }

@@ -142,7 +142,7 @@ void Verifier::instruction(const Function& function, const Instruction& instruct
   }
   const Place place = first_at != nullptr ? first_at->place : instruction.place;
   const size_t length = first_at != nullptr ? std::max<size_t>(1, first_at->name.size()) : instruction.full_name().size();
-  report(place, length, std::move(first_why), fmt::format("in: {}", readable(*meaning.matches[0].form)) + (meaning.matches[0].form->operand_pattern.empty() ? "" : "  with operands: " + std::string(meaning.matches[0].form->operand_pattern)));
+  report(place, length, std::move(first_why), fmt::format("{} takes: {}", instruction.full_name(), readable_operands(*meaning.matches[0].form)));
 }
 
 // mov.b64 {lo, hi}, x and mov.b64 x, {lo, hi}: the parts together are as wide as the whole.

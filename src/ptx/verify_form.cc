@@ -166,6 +166,7 @@ Meaning Verifier::find_meaning(const Instruction& instruction) {
       Want want;
       want.spec = &spec;
       want.vectors = spec.vectors;
+      want.scalar_too = spec.vectors == std::vector<uint32_t>{1};  // {x} and x are the same
       const std::string_view slot = bound(spec.type);
       want.type = type_named(slot.empty() ? spec.type : slot);
       if (spec.twice) {
@@ -183,7 +184,6 @@ Meaning Verifier::find_meaning(const Instruction& instruction) {
       }
       if (spec.kind == OperandSpec::Kind::kFragment) {
         const Type element = want.type;
-        const bool is_wmma = form.opcode == "wmma";
         // Formats of six and four bits fill a byte each unless the kind packs them.
         uint32_t bits = size_bits(element);
         if (bits == 6 || (bits == 4 && element == Type::kE2M1 && shape.k == 32)) bits = 8;
@@ -211,7 +211,6 @@ Meaning Verifier::find_meaning(const Instruction& instruction) {
         // Volta's shape is computed by four groups of eight threads, each holding its own tile.
         if (form.opcode == "mma" && shape_name == "m8n8k4" && (element == Type::kF16 || bound("a") == "f16"))
           count = spec.fragment == 'A' || spec.fragment == 'B' ? 2 : element == Type::kF16 ? 4 : 8;
-        if (is_wmma && element == Type::kTF32) want.scalar_too = false;
         want.type = register_type(element);
         want.vectors = {count};
         want.scalar_too = count == 1;
