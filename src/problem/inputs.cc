@@ -14,29 +14,48 @@ namespace {
 
 constexpr std::int64_t kPiece = 1 << 14;
 
+// 32 random bits for each index, two from one draw of the stream: a float's 24 bits need no more.
+class Draws {
+ public:
+  explicit Draws(const Rng& rng) : rng_(rng) {}
+  std::uint32_t bits(std::uint64_t index) {
+    if (index / 2 != pair_) {
+      pair_ = index / 2;
+      word_ = rng_.at(pair_);
+    }
+    return static_cast<std::uint32_t>(index % 2 == 0 ? word_ : word_ >> 32);
+  }
+  double unit(std::uint64_t index) { return (static_cast<double>(bits(index)) + 0.5) * 0x1p-32; }  // in (0, 1)
+  double normal(std::uint64_t index) { return Rng::to_normal(unit(index)); }
+
+ private:
+  const Rng& rng_;
+  std::uint64_t pair_ = ~std::uint64_t{0};
+  std::uint64_t word_ = 0;
+};
+
 // The value of the element `index`, which is number `column` of `length` along the last axis.
-double draw(const Distribution& d, const Rng& rng, std::int64_t index, std::int64_t column, std::int64_t length) {
+double draw(const Distribution& d, Draws& draws, std::int64_t index, std::int64_t column, std::int64_t length) {
   const auto at = static_cast<std::uint64_t>(index);
-  const auto normal = [&](std::uint64_t i) { return Rng::to_normal(Rng::to_unit(rng.at(i))); };
   switch (d.form) {
-    case Distribution::Form::kNormal: return d.a + d.b * normal(at);
-    case Distribution::Form::kUniform: return d.a + (d.b - d.a) * Rng::to_unit(rng.at(at));
+    case Distribution::Form::kNormal: return d.a + d.b * draws.normal(at);
+    case Distribution::Form::kUniform: return d.a + (d.b - d.a) * draws.unit(at);
     case Distribution::Form::kIntegers: {
       const double low = std::ceil(d.a), high = std::floor(d.b);
-      return std::min(high, low + std::floor((high - low + 1) * Rng::to_unit(rng.at(at))));
+      return std::min(high, low + std::floor((high - low + 1) * draws.unit(at)));
     }
     case Distribution::Form::kConstant: return d.a;
     case Distribution::Form::kOneHot: {
       const std::uint64_t row = at - static_cast<std::uint64_t>(column);  // one draw for the whole row
-      const auto hot = static_cast<std::int64_t>(rng.at(row) % static_cast<std::uint64_t>(length));
+      const auto hot = static_cast<std::int64_t>(draws.bits(row) % static_cast<std::uint64_t>(length));
       return column == hot ? d.a : 0;
     }
     case Distribution::Form::kSorted:
-      return d.a + (d.b - d.a) * ((static_cast<double>(column) + Rng::to_unit(rng.at(at))) / static_cast<double>(length));
+      return d.a + (d.b - d.a) * ((static_cast<double>(column) + draws.unit(at)) / static_cast<double>(length));
     case Distribution::Form::kCancel:
-      return column % 2 == 0 ? d.a * normal(at) : -d.a * normal(at - 1);
+      return column % 2 == 0 ? d.a * draws.normal(at) : -d.a * draws.normal(at - 1);
     case Distribution::Form::kSpikes:
-      return (rng.at(at) & 255) == 0 ? d.b : d.a * normal(at);
+      return (draws.bits(at) & 255) == 0 ? d.b : d.a * draws.normal(at);
   }
   return 0;
 }
@@ -57,8 +76,9 @@ Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution
   std::byte* bytes = made.bytes().data();
   const int threads = width % 8 == 0 ? available_cores() : 1;  // narrow elements share bytes
   for_pieces(made.size(), kPiece, threads, [&](std::int64_t begin, std::int64_t end) {
+    Draws draws(rng);
     for (std::int64_t i = begin; i < end; ++i) {
-      const double value = draw(distribution, rng, i, i % length, length);
+      const double value = draw(distribution, draws, i, i % length, length);
       if (width % 8 != 0) {
         made.set(i, tensor::decode(bits_for(value, dtype), dtype));
         continue;
