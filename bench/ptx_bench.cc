@@ -1,6 +1,7 @@
 // Speed of the PTX parser, printer and verifier on a module of half a megabyte: the project's own kernels
 // as nvcc compiles them, repeated under other names.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <cctype>
 #include <fstream>
@@ -32,7 +33,7 @@ std::string module_text() {
       renamed += word;
       for (const char* own : {"wmma_gemm", "wmma_kinds", "pipelined", "mma_kinds", "_ZZ"})
         if (starts && word.starts_with(own)) {
-          renamed += "_" + std::to_string(copy);
+          renamed += fmt::format("_{}", copy);
           break;
         }
       i = end;
