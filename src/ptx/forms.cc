@@ -195,12 +195,14 @@ int first_version_of(const TargetName& target) {
 bool satisfies(const Needs& needs, const TargetName& target, int version) {
   if (version < needs.version) return false;
   if (needs.targets.empty()) return true;
-  // sm_101 was renamed sm_110 in PTX 9.0: one family under two names.
-  const auto family = [](int sm) { return sm == 101 ? 11 : sm / 10; };
-  for (const Needs::Target& need : needs.targets) {
-    if (need.suffix == 0 && target.sm >= need.sm) return true;
-    if (need.suffix == 'a' && target.suffix == 'a' && target.sm == need.sm) return true;
-    if (need.suffix == 'f' && target.suffix != 0 && family(target.sm) == family(need.sm) && target.sm >= need.sm) return true;
+  // sm_101 was renamed sm_110 in PTX 9.0: one architecture under two names.
+  const auto canonical = [](int sm) { return sm == 101 ? 110 : sm; };
+  const int own = canonical(target.sm);
+  for (const Needs::Target& one : needs.targets) {
+    const int need = canonical(one.sm);
+    if (one.suffix == 0 && own >= need) return true;
+    if (one.suffix == 'a' && target.suffix == 'a' && own == need) return true;
+    if (one.suffix == 'f' && target.suffix != 0 && own / 10 == need / 10 && own >= need) return true;
   }
   return false;
 }
