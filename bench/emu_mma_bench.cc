@@ -1,6 +1,6 @@
-// Time of one warp-wide matrix instruction in the emulator: handlers called directly on a warp whose operands are
-// in cache. Prints nanoseconds and time-stamp-counter ticks per instruction (best of several runs), and the
-// share of the work that the path for every form takes when it is used instead.
+// Time of one warp-wide instruction in the emulator: matrix products as handlers called directly on a warp whose
+// operands are in cache, beside the path that serves every form; matrix loads and collectives in a
+// kernel's loop, dispatch included. Nanoseconds and time-stamp-counter ticks, best of several runs.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -11,8 +11,9 @@
 #include <x86intrin.h>
 #endif
 
-#include "emu/lowering.h"
+#include "emu/emulator.h"
 #include "emu/mma_plan.h"
+#include "ptx/parser.h"
 
 namespace {
 
@@ -92,6 +93,42 @@ void bench_mma(const char* name) {
   std::printf("%-62s %8.1f ns %8.0f ticks   %s%7.0f ticks\n", name, best.ns, best.ticks, "every-form path", generic.ticks);
 }
 
+// `instruction` sixteen times in a loop of one warp.
+void bench_kernel(const char* instruction) {
+  constexpr int kRounds = 20000, kCopies = 16;
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n  .reg .b32 %r<16>; .reg .pred %p<4>;\n"
+                     "  .shared .align 16 .b8 tile[512];\n  mov.u32 %r1, %laneid; shl.b32 %r2, %r1, 4; mov.u32 %r3, tile;\n"
+                     "  add.u32 %r2, %r2, %r3; mov.u32 %r9, 0; setp.lt.u32 %p1, %r1, 9;\nL:\n";
+  for (int i = 0; i < kCopies; ++i) text += std::string("  ") + instruction + "\n";
+  text += "  add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, " + std::to_string(kRounds) + "; @%p2 bra L;\n  ret;\n}\n";
+  auto module = kw::ptx::parse(std::move(text), "bench");
+  auto memory = Memory::create(1 << 24, false);
+  if (!module || !memory) return;
+  auto program = Program::load(std::make_shared<const kw::ptx::Module>(std::move(*module)), **memory);
+  if (!program) return;
+  Launch launch;
+  launch.program = program->get();
+  launch.kernel = "k";
+  launch.block = {32, 1, 1};
+  Options options;
+  options.threads = 1;
+  double best = 1e30, best_ticks = 1e30;
+  for (int i = 0; i < 10; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const uint64_t first = ticks();
+    const auto report = run(launch, options);
+    const uint64_t last = ticks();
+    if (!report || !report->completed) {
+      std::printf("%-62s does not run\n", instruction);
+      return;
+    }
+    const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, elapsed.count() / (kRounds * kCopies));
+    best_ticks = std::min(best_ticks, static_cast<double>(last - first) / (kRounds * kCopies));
+  }
+  std::printf("%-62s %8.1f ns %8.0f ticks\n", instruction, best, best_ticks);
+}
+
 }  // namespace
 
 int main() {
@@ -105,5 +142,11 @@ int main() {
            "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
            "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"})
     bench_mma(name);
+  for (const char* instruction : {
+           "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4,%r5,%r6,%r7}, [%r2];",
+           "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r4,%r5,%r6,%r7}, [%r2];",
+           "shfl.sync.bfly.b32 %r4, %r1, 1, 31, -1;", "vote.sync.ballot.b32 %r4, %p1, -1;",
+           "redux.sync.add.s32 %r4, %r1, -1;", "match.any.sync.b32 %r4, %r1, -1;"})
+    bench_kernel(instruction);
   return 0;
 }

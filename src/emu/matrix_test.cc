@@ -5,7 +5,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "../../tests/emu/golden/mma_case.h"
+#include "../../tests/golden/mma_case.h"
 #include "emu/emulator.h"
 #include "ptx/parser.h"
 
@@ -59,7 +59,7 @@ std::string kernel(const std::string& body) {
 
 TEST(Matrix, GoldenKernels) {
   std::map<std::string, std::string> golden;
-  std::ifstream file(std::string(KW_SOURCE_DIR) + "/tests/emu/golden/mma.golden");
+  std::ifstream file(std::string(KW_SOURCE_DIR) + "/tests/golden/mma.golden");
   std::string name, selector, hex;
   while (file >> name >> selector >> hex) golden[name + " " + selector] = hex;
   Options counted;

@@ -2,7 +2,7 @@
 // bar.warp.sync (PTX ISA 9.7.9.6 ff., 9.7.13). The forms without .sync ended with sm_70.
 //
 // Lanes that execute together may name several disjoint groups (each lane its own membermask); every group is
-// complete when its lanes run (begin_collective). A lane outside its group gives nothing and gets nothing.
+// complete when its lanes run (begin_collective).
 #include <bit>
 #include <cstring>
 
@@ -90,9 +90,9 @@ void shuffle(Warp& warp, const Insn& insn) {
     for (int lane = 0; lane < kLanes; ++lane) d[lane] = value[source[lane] & 31];
   } else {
     for_lanes(here, [&](int lane) {
-      // What a lane outside the group would give is undefined: keep one's own, whatever that lane holds.
+      // What a lane outside the group gives is undefined; as on hardware, its value when it executes too, else 0.
       const uint32_t from = static_cast<uint32_t>(source[lane]) & 31u;
-      d[lane] = (members[lane] & here) >> from & 1u ? value[from] : value[lane];
+      d[lane] = here >> from & 1u ? value[from] : 0;
     });
   }
   if (with_predicate) {
