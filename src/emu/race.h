@@ -40,6 +40,8 @@ class BlockRaces {
 
  private:
   static constexpr uint32_t kWarps = 32;
+  static constexpr uint32_t kPending = 0x8000'0000u;   // in a value: a cp.async write nobody waited for
+  static constexpr uint32_t kSerialLimit = 1u << 26;
   using VectorClock = std::array<uint32_t, kWarps>;
 
   struct Entry {                     // one logged access
