@@ -46,6 +46,8 @@ struct Insn {
   bool guard_negated = false;
   bool ends_block = false;       // may change pc: the run loop stops after it (ops_control.cc only)
   bool special = false;          // the run loop's: guarded, or may interrupt the warp
+  bool counted = false;          // stands for its PTX instruction in the counters (others of it do not)
+  bool helper = false;           // inserted by use() and def(): never the one counted
   bool partial_def = false;      // writes not every executing lane of a destination, so that the old value lives on
   Counters::Class instruction_class = Counters::kOther;
 };

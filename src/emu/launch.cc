@@ -72,7 +72,6 @@ struct Tally {
   CountTable counts;
   Counters counters;
   std::vector<Outcome> outcomes;   // of blocks that said something
-  uint64_t executed = 0;
 };
 
 // Blocks run in the order position -> block; with a seed, in a permuted one.
@@ -143,7 +142,6 @@ struct Launcher {
     BlockContext& context = block.context();
     block.end();
     tally.counters.add(context.counters);
-    tally.executed += context.executed;
     if (context.findings.empty() && context.output.empty()) return;
     tally.outcomes.push_back({position, context.linear_index, std::move(context.findings), std::move(context.output), context.stopped});
     if (!context.stopped) return;
@@ -272,6 +270,7 @@ void count_instructions(const CodeCounts& counts, const Code& code, Counters& in
         }
       }
       const Insn& insn = code.insns[i];
+      if (!insn.counted) continue;
       into.warp_instructions[insn.instruction_class] += static_cast<uint64_t>(entries);
       into.thread_instructions[insn.instruction_class] += static_cast<uint64_t>(lanes);
       if (insn.ends_block && (static_cast<Terminator>(insn.aux) == Terminator::kBranch || static_cast<Terminator>(insn.aux) == Terminator::kBranchIndexed)) {
@@ -301,8 +300,8 @@ LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
   for (Tally& tally : tallies) {
     report.counters.add(tally.counters);
     for (const auto& [code, counts] : tally.counts) count_instructions(*counts, *code, report.counters);
-    report.warp_instructions += tally.executed;
   }
+  for (uint64_t n : report.counters.warp_instructions) report.warp_instructions += n;
   report.counters.blocks = launcher.blocks;
   report.counters.warps = launcher.blocks * launcher.plan.warps;
   return report;

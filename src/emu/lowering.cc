@@ -16,48 +16,8 @@ constexpr uint32_t kMaxBankBytes = 16u << 20;
 constexpr uint64_t kMaxFrameBytes = 16u << 20;   // .local and .param variables of one frame, per thread
 
 using Table = std::span<const OpEntry> (*)();
-constexpr Table kTables[] = {
-#ifdef KW_EMU_HAVE_ops_move
-    move_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_integer
-    integer_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_logic
-    logic_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_compare
-    compare_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_float
-    float_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_half
-    half_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_convert
-    convert_ops,
-#endif
-    control_ops,
-#ifdef KW_EMU_HAVE_ops_warp
-    warp_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_memory
-    memory_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_atomic
-    atomic_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_async_copy
-    async_copy_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_matrix_load
-    matrix_load_ops,
-#endif
-#ifdef KW_EMU_HAVE_ops_mma
-    mma_ops,
-#endif
-};
+constexpr Table kTables[] = {move_ops, integer_ops, logic_ops, compare_ops, float_ops, half_ops, convert_ops,
+                             control_ops, warp_ops, memory_ops, atomic_ops, async_copy_ops, matrix_load_ops, mma_ops};
 
 const std::unordered_map<std::string_view, std::vector<const OpEntry*>>& op_index() {
   static const auto index = [] {
@@ -244,6 +204,7 @@ Result<Vreg> Lowering::use(const ptx::Operand& operand, unsigned bytes) {
   auto unguarded = [&](Handler handler, Counters::Class c) -> Insn& {
     Insn& insn = emit(handler, handler, c);
     insn.guard = kNone;
+    insn.helper = true;
     return insn;
   };
   auto narrow = [&](Vreg from, unsigned have) -> Result<Vreg> {
@@ -352,6 +313,7 @@ Result<Vreg> Lowering::def(const ptx::Operand& operand, unsigned bytes, bool sig
   insn.op_defs = 1;
   insn.op_uses = 2;
   insn.imm = bytes;
+  insn.helper = true;
   function_->pending.push_back(insn);   // it follows the instruction that writes `from`
   function_->code.insns.pop_back();
   return from;
@@ -405,6 +367,7 @@ Result<Lowering::Address> Lowering::address(const ptx::Operand& operand, ptx::Sp
         const Vreg to = temporary(8);
         Insn& insn = emit(variable_address<uint64_t>, variable_address<uint64_t>, Counters::kMove);
         insn.guard = kNone;
+        insn.helper = true;
         insn.op[0] = to;
         insn.op_defs = 1;
         insn.aux = where.kernel_param ? 1 : 2;
@@ -540,8 +503,14 @@ Status FunctionLowering::lower_instruction(Lowering& lowering, const ptx::Instru
   for (const OpEntry* entry : it->second) {
     if (entry->accepts != nullptr && !entry->accepts(instruction)) continue;
     pending.clear();
+    const size_t first = code.insns.size();
     KW_TRY_VOID(entry->lower(lowering));
     code.insns.insert(code.insns.end(), pending.begin(), pending.end());
+    for (size_t i = first; i < code.insns.size(); ++i) {
+      if (code.insns[i].helper) continue;
+      code.insns[i].counted = true;
+      break;
+    }
     if (code.insns.size() > kMaxInsns) {
       return fail(ErrorCode::kLimit, "function '{}' has more than {} instructions", function.name, kMaxInsns);
     }
