@@ -16,9 +16,16 @@ namespace {
 
 using Kind = ptx::Operand::Kind;
 
+// Every lane names this mask (the usual case, which the compiler checks eight lanes at a time).
+inline bool all_name(const uint32_t* members, uint32_t mask) {
+  uint32_t differences = 0;
+  for (int lane = 0; lane < kLanes; ++lane) differences |= members[lane] ^ mask;
+  return differences == 0;
+}
+
 // Waits for the groups and tells the observer; 0: not now.
 inline Mask begin_groups(Warp& warp, const Insn& insn, const uint32_t* members) {
-  const Mask here = begin_collective(warp, insn, members);
+  const Mask here = warp.exec == kFull && all_name(members, kFull) ? kFull : begin_collective(warp, insn, members);
   if (here != 0 && warp.block->observer != nullptr) warp.block->observer->warp_sync(warp, here);
   return here;
 }
@@ -26,12 +33,21 @@ inline Mask begin_groups(Warp& warp, const Insn& insn, const uint32_t* members) 
 // f(lanes of a group that execute now), for each distinct membermask.
 template <typename F>
 inline void for_groups(Mask here, const uint32_t* members, F&& f) {
+  if (all_name(members, members[0])) return f(here);
   while (here != 0) {
     const uint32_t mask = members[std::countr_zero(here)];
     Mask group = 0;
     for_lanes(here, [&](int lane) { group |= static_cast<Mask>(members[lane] == mask) << lane; });
     f(group);
     here &= ~group;
+  }
+}
+
+inline void fill(uint32_t* d, Mask lanes, uint32_t value) {
+  if (lanes == kFull) {
+    for (int lane = 0; lane < kLanes; ++lane) d[lane] = value;
+  } else {
+    for_lanes(lanes, [&](int lane) { d[lane] = value; });
   }
 }
 
@@ -86,7 +102,7 @@ void shuffle(Warp& warp, const Insn& insn) {
     valid[lane] = inside;
   }
   uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
-  if (here == kFull && members[0] == kFull) {
+  if (here == kFull) {
     for (int lane = 0; lane < kLanes; ++lane) d[lane] = value[source[lane] & 31];
   } else {
     for_lanes(here, [&](int lane) {
@@ -141,8 +157,7 @@ void vote(Warp& warp, const Insn& insn) {
   for_groups(here, members, [&](Mask group) {
     const Mask yes = asked & group;
     if constexpr (kMode == Vote::kBallot) {
-      uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
-      for_lanes(group, [&](int lane) { d[lane] = yes; });
+      fill(warp.reg<uint32_t>(insn.op[0]), group, yes);
     } else if (kMode == Vote::kAll ? yes == group : kMode == Vote::kAny ? yes != 0 : yes == 0 || yes == group) {
       answers |= group;
     }
@@ -193,8 +208,9 @@ void match(Warp& warp, const Insn& insn) {
   for_groups(here, members, [&](Mask group) {
     for (Mask left = group; left != 0;) {
       const T value = a[std::countr_zero(left)];
-      Mask same = 0;
-      for_lanes(left, [&](int lane) { same |= static_cast<Mask>(a[lane] == value) << lane; });
+      alignas(32) uint32_t equal[kLanes];
+      for (int lane = 0; lane < kLanes; ++lane) equal[lane] = a[lane] == value ? ~0u : 0u;
+      const Mask same = pack_mask(equal) & left;
       if (kAll && same != group) break;   // d stays 0
       for_lanes(same, [&](int lane) { result[lane] = same; });
       if (kAll) unanimous |= group;
@@ -255,10 +271,13 @@ void reduce(Warp& warp, const Insn& insn) {
   const uint32_t* const a = warp.reg<uint32_t>(insn.op[1]);
   uint32_t* const d = warp.reg<uint32_t>(insn.op[0]);
   for_groups(here, members, [&](Mask group) {
-    const int first = std::countr_zero(group);
-    uint32_t sum = a[first];
-    for_lanes(group & (group - 1), [&](int lane) { sum = Combine{}(sum, a[lane]); });
-    for_lanes(group, [&](int lane) { d[lane] = sum; });
+    uint32_t sum = a[std::countr_zero(group)];
+    if (group == kFull) {
+      for (int lane = 1; lane < kLanes; ++lane) sum = Combine{}(sum, a[lane]);
+    } else {
+      for_lanes(group & (group - 1), [&](int lane) { sum = Combine{}(sum, a[lane]); });
+    }
+    fill(d, group, sum);
   });
 }
 
@@ -297,7 +316,7 @@ void elect(Warp& warp, const Insn& insn) {
   Mask leaders = 0;
   for_groups(here, members, [&](Mask group) {
     leaders |= group & -group;
-    for_lanes(group, [&](int lane) { d[lane] = static_cast<uint32_t>(std::countr_zero(group)); });
+    fill(d, group, static_cast<uint32_t>(std::countr_zero(group)));
   });
   Mask& p = warp.pred(insn.more[0]);
   p = (p & ~here) | leaders;
