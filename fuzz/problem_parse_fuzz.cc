@@ -1,4 +1,5 @@
-// Any bytes are a sound problem or errors that have a message; a sound small one is also filled and evaluated.
+// Any bytes are a sound problem or errors that have a message; a sound small one is also filled and
+// evaluated.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -12,7 +12,8 @@ namespace {
 
 class Admitter {
  public:
-  Admitter(const Problem& problem, const Workload& workload, std::uint64_t seed, const EvaluateOptions& options)
+  Admitter(const Problem& problem, const Workload& workload, std::uint64_t seed,
+           const EvaluateOptions& options)
       : problem_(problem), workload_(workload), seed_(seed), options_(options) {}
 
   Result<Admission> run() {
@@ -44,7 +45,8 @@ class Admitter {
       made.budget_used = std::min(made.budget_used, metrics.budget_used);
       if (!metrics.passed()) continue;
       made.as_expected = false;
-      made.detail = fmt::format("output '{}' accepts it: the budget is too wide or the output hardly varies", problem_.outputs[i].name);
+      made.detail = fmt::format("output '{}' accepts it: the budget is too wide or the output hardly varies",
+                                problem_.outputs[i].name);
     }
     if (!made.applicable) {
       made.detail = inapplicable;
@@ -56,7 +58,8 @@ class Admitter {
 
   Result<tensor::ErrorMetrics> measure(std::size_t index, const Values& values) const {
     KW_TRY(const tensor::Shape shape, shape_of(problem_.outputs[index], workload_));
-    KW_TRY(const tensor::Tensor got, tensor::Tensor::from_doubles(problem_.outputs[index].dtype, shape, values));
+    KW_TRY(const tensor::Tensor got,
+           tensor::Tensor::from_doubles(problem_.outputs[index].dtype, shape, values));
     return compare_output(problem_, workload_, index, got, reference_, admission_.tolerance);
   }
 
@@ -71,7 +74,8 @@ class Admitter {
       made.budget_used = std::max(made.budget_used, metrics.budget_used);
       if (metrics.passed() && metrics.budget_used <= kHonestMargin) continue;
       made.as_expected = false;
-      made.detail = fmt::format("output '{}' uses {:.2f} of its budget", problem_.outputs[i].name, metrics.budget_used);
+      made.detail =
+          fmt::format("output '{}' uses {:.2f} of its budget", problem_.outputs[i].name, metrics.budget_used);
     }
     admission_.cases.push_back(std::move(made));
     return {};
@@ -83,20 +87,22 @@ class Admitter {
       if (right(i).empty()) return std::nullopt;
       return Values(right(i).size(), 0.0);
     }));
-    KW_TRY_VOID(mutant("constant", "an output of one element is always constant", [&](std::size_t i) -> std::optional<Values> {
-      const Values values = right(i);
-      if (values.size() < 2) return std::nullopt;
-      double sum = 0;
-      for (double value : values) sum += std::isfinite(value) ? value : 0;
-      return Values(values.size(), sum / static_cast<double>(values.size()));
-    }));
-    KW_TRY_VOID(mutant("last element wrong", "the output is empty", [&](std::size_t i) -> std::optional<Values> {
-      Values values = right(i);
-      if (values.empty()) return std::nullopt;
-      double& last = values.back();
-      last = last != 0 && std::isfinite(last) ? 0.0 : 1.0;
-      return values;
-    }));
+    KW_TRY_VOID(mutant("constant", "an output of one element is always constant",
+                       [&](std::size_t i) -> std::optional<Values> {
+                         const Values values = right(i);
+                         if (values.size() < 2) return std::nullopt;
+                         double sum = 0;
+                         for (double value : values) sum += std::isfinite(value) ? value : 0;
+                         return Values(values.size(), sum / static_cast<double>(values.size()));
+                       }));
+    KW_TRY_VOID(
+        mutant("last element wrong", "the output is empty", [&](std::size_t i) -> std::optional<Values> {
+          Values values = right(i);
+          if (values.empty()) return std::nullopt;
+          double& last = values.back();
+          last = last != 0 && std::isfinite(last) ? 0.0 : 1.0;
+          return values;
+        }));
     return mutant("tail skipped", "the output is empty", [&](std::size_t i) -> std::optional<Values> {
       Values values = right(i);
       if (values.empty()) return std::nullopt;
@@ -106,28 +112,34 @@ class Admitter {
   }
 
   Status identity() {
-    return mutant("identity", "no input has as many elements as an output", [&](std::size_t i) -> std::optional<Values> {
-      for (const tensor::Tensor& input : inputs_)
-        if (input.size() == reference_.outputs[i].size() && input.size() > 1) return input.to_doubles();
-      return std::nullopt;
-    });
+    return mutant("identity", "no input has as many elements as an output",
+                  [&](std::size_t i) -> std::optional<Values> {
+                    for (const tensor::Tensor& input : inputs_)
+                      if (input.size() == reference_.outputs[i].size() && input.size() > 1)
+                        return input.to_doubles();
+                    return std::nullopt;
+                  });
   }
 
   Status other_inputs() {
     KW_TRY(const std::vector<tensor::Tensor> other, make_inputs(problem_, workload_, ~seed_));
     KW_TRY(const Evaluation evaluation, evaluate(problem_, workload_, other, options_));
-    return mutant("independent of the inputs", "", [&](std::size_t i) { return std::optional(evaluation.outputs[i].to_doubles()); });
+    return mutant("independent of the inputs", "",
+                  [&](std::size_t i) { return std::optional(evaluation.outputs[i].to_doubles()); });
   }
 
   Status truncated() {
     EvaluateOptions run = options_;
     run.precision = Precision::kTruncated;
     KW_TRY(const Evaluation evaluation, evaluate(problem_, workload_, inputs_, run));
-    return mutant("truncated precision", "the output is exact at lower precision too", [&](std::size_t i) -> std::optional<Values> {
-      const Values values = evaluation.outputs[i].to_doubles(), right = reference_.outputs[i].to_doubles();
-      if (values == right || kind_of(problem_.outputs[i].dtype) != Kind::kReal) return std::nullopt;
-      return values;
-    });
+    return mutant("truncated precision", "the output is exact at lower precision too",
+                  [&](std::size_t i) -> std::optional<Values> {
+                    const Values values = evaluation.outputs[i].to_doubles(),
+                                 right = reference_.outputs[i].to_doubles();
+                    if (values == right || kind_of(problem_.outputs[i].dtype) != Kind::kReal)
+                      return std::nullopt;
+                    return values;
+                  });
   }
 
   const Problem& problem_;
@@ -142,7 +154,8 @@ class Admitter {
 }  // namespace
 
 bool Admission::admitted() const {
-  return std::all_of(cases.begin(), cases.end(), [](const AdmissionCase& c) { return !c.applicable || c.as_expected; });
+  return std::all_of(cases.begin(), cases.end(),
+                     [](const AdmissionCase& c) { return !c.applicable || c.as_expected; });
 }
 
 const Workload* admission_workload(const Problem& problem) {
@@ -152,7 +165,8 @@ const Workload* admission_workload(const Problem& problem) {
   return problem.workloads.empty() ? nullptr : &problem.workloads.front();
 }
 
-Result<Admission> admit(const Problem& problem, const Workload& workload, std::uint64_t seed, const EvaluateOptions& options) {
+Result<Admission> admit(const Problem& problem, const Workload& workload, std::uint64_t seed,
+                        const EvaluateOptions& options) {
   return Admitter(problem, workload, seed, options).run();
 }
 

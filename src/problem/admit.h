@@ -32,8 +32,9 @@ struct Admission {
   bool admitted() const;
 };
 
-// The workload on which to ask: the first emulator-sized one, else the first shape, else the first. Workloads of
-// one element, one column or constant inputs cannot tell some mutants apart and are not admitted by themselves.
+// The workload on which to ask: the first emulator-sized one, else the first shape, else the first. Workloads
+// of one element, one column or constant inputs cannot tell some mutants apart and are not admitted by
+// themselves.
 const Workload* admission_workload(const Problem& problem);
 
 // Mutants: zero; constant (the mean of the reference); identity (an input of the same size); input

@@ -29,7 +29,9 @@ Result<std::int64_t> checked_multiply(std::int64_t a, std::int64_t b) {
 }
 
 // |a|, |b| <= 2^62, so a / -1 does not overflow.
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
 
 Result<std::int64_t> apply(char operation, std::int64_t a, std::int64_t b) {
   if (b == 0) return fail(ErrorCode::kInvalid, "a size is divided by zero");
@@ -103,7 +105,8 @@ Result<Dim> Dim::quotient(char operation, const Dim& a, const Dim& b) {
 Result<Dim> Dim::floor_divide(const Dim& a, const Dim& b) {
   const auto divisor = b.constant();
   if (divisor && *divisor == 0) return fail(ErrorCode::kInvalid, "a size is divided by zero");
-  if (const auto dividend = a.constant(); dividend && divisor) return Dim(floor_quotient(*dividend, *divisor));
+  if (const auto dividend = a.constant(); dividend && divisor)
+    return Dim(floor_quotient(*dividend, *divisor));
   if (divisor) {
     const bool divides = std::all_of(a.terms_.begin(), a.terms_.end(),
                                      [&](const auto& term) { return term.second % *divisor == 0; });
@@ -145,7 +148,8 @@ Result<std::int64_t> Dim::evaluate(const AxisValues& axes) const {
         KW_TRY(value, apply(factor.quotient->operation, left, right));
       } else {
         const auto at = axes.find(factor.name);
-        if (at == axes.end()) return fail(ErrorCode::kNotFound, "axis '{}' has no value; give it one", factor.name);
+        if (at == axes.end())
+          return fail(ErrorCode::kNotFound, "axis '{}' has no value; give it one", factor.name);
         value = at->second;
         if (value > kLargest || value < -kLargest) return too_large();
       }
@@ -157,11 +161,12 @@ Result<std::int64_t> Dim::evaluate(const AxisValues& axes) const {
 }
 
 bool Dim::operator==(const Dim& other) const {
-  return std::equal(terms_.begin(), terms_.end(), other.terms_.begin(), other.terms_.end(), [](const auto& a, const auto& b) {
-    return a.second == b.second &&
-           std::equal(a.first.begin(), a.first.end(), b.first.begin(), b.first.end(),
-                      [](const Factor& x, const Factor& y) { return x.name == y.name; });
-  });
+  return std::equal(terms_.begin(), terms_.end(), other.terms_.begin(), other.terms_.end(),
+                    [](const auto& a, const auto& b) {
+                      return a.second == b.second &&
+                             std::equal(a.first.begin(), a.first.end(), b.first.begin(), b.first.end(),
+                                        [](const Factor& x, const Factor& y) { return x.name == y.name; });
+                    });
 }
 
 bool Dim::has_quotient() const {
@@ -179,11 +184,15 @@ std::string Dim::text() const {
     std::vector<std::string> names;
     for (const Factor& factor : monomial) names.push_back(factor.name);
     const std::int64_t magnitude = coefficient < 0 ? -coefficient : coefficient;
-    if (!text.empty()) text.append(coefficient < 0 ? " - " : " + ");
-    else if (coefficient < 0) text.push_back('-');
-    if (names.empty()) text += fmt::format("{}", magnitude);
-    else text += magnitude == 1 ? fmt::format("{}", fmt::join(names, "*"))
-                                : fmt::format("{}*{}", magnitude, fmt::join(names, "*"));
+    if (!text.empty())
+      text.append(coefficient < 0 ? " - " : " + ");
+    else if (coefficient < 0)
+      text.push_back('-');
+    if (names.empty())
+      text += fmt::format("{}", magnitude);
+    else
+      text += magnitude == 1 ? fmt::format("{}", fmt::join(names, "*"))
+                             : fmt::format("{}*{}", magnitude, fmt::join(names, "*"));
   };
   for (const auto& [monomial, coefficient] : terms_)
     if (!monomial.empty()) append(monomial, coefficient);

@@ -23,7 +23,7 @@ using AxisValues = std::map<std::string, std::int64_t>;
 
 class Dim {
  public:
-  Dim() = default;  // 0
+  Dim() = default;             // 0
   Dim(std::int64_t constant);  // NOLINT(google-explicit-constructor): a number is a size
   static Dim axis(const std::string& name);
 

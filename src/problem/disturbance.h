@@ -8,13 +8,13 @@
 namespace kw::problem {
 
 struct DisturbanceRule {
-  double unit = 0x1p-24;       // half the spacing of the arithmetic at 1
-  std::uint64_t seed = 0;      // of the signs
+  double unit = 0x1p-24;   // half the spacing of the arithmetic at 1
+  std::uint64_t seed = 0;  // of the signs
   int threads = 1;
 };
 
 // Pushes each finite result by its operator's bound, up or down by a hash of (seed, node, element).
-void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, const tensor::Shape& shape, Buffer& result,
-             const DisturbanceRule& rule);
+void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, const tensor::Shape& shape,
+             Buffer& result, const DisturbanceRule& rule);
 
 }  // namespace kw::problem

@@ -32,8 +32,8 @@ void map(const F& f, const double* a, double* out, std::int64_t count, int threa
 
 // The loops of a broadcast: axes merged where all operands step alike; the innermost stride is 0 or 1.
 struct Loops {
-  tensor::Shape shape;                                // outermost first, at least one axis
-  std::vector<std::vector<std::int64_t>> strides;     // by operand
+  tensor::Shape shape;                             // outermost first, at least one axis
+  std::vector<std::vector<std::int64_t>> strides;  // by operand
 };
 
 Loops merge(const tensor::Shape& shape, const std::vector<const Array*>& operands) {
@@ -70,20 +70,23 @@ void for_runs(const Loops& loops, int threads, const Body& body) {
   if (rows == 0 || inner == 0) return;
   const std::int64_t cut = std::min(inner, kPiece);
   const std::int64_t cuts = (inner + cut - 1) / cut;
-  for_pieces(rows * cuts, std::max<std::int64_t>(1, kPiece / cut), threads, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t row = unit / cuts, start = unit % cuts * cut;
-      std::int64_t offsets[3] = {0, 0, 0};
-      std::int64_t rest = row;
-      for (std::size_t axis = loops.shape.size() - 1; axis-- > 0;) {
-        const std::int64_t index = rest % loops.shape[axis];
-        rest /= loops.shape[axis];
-        for (std::size_t k = 0; k < loops.strides.size(); ++k) offsets[k] += index * loops.strides[k][axis];
-      }
-      for (std::size_t k = 0; k < loops.strides.size(); ++k) offsets[k] += start * loops.strides[k].back();
-      body(row * inner + start, offsets, std::min(cut, inner - start));
-    }
-  });
+  for_pieces(rows * cuts, std::max<std::int64_t>(1, kPiece / cut), threads,
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t unit = begin; unit < end; ++unit) {
+                 const std::int64_t row = unit / cuts, start = unit % cuts * cut;
+                 std::int64_t offsets[3] = {0, 0, 0};
+                 std::int64_t rest = row;
+                 for (std::size_t axis = loops.shape.size() - 1; axis-- > 0;) {
+                   const std::int64_t index = rest % loops.shape[axis];
+                   rest /= loops.shape[axis];
+                   for (std::size_t k = 0; k < loops.strides.size(); ++k)
+                     offsets[k] += index * loops.strides[k][axis];
+                 }
+                 for (std::size_t k = 0; k < loops.strides.size(); ++k)
+                   offsets[k] += start * loops.strides[k].back();
+                 body(row * inner + start, offsets, std::min(cut, inner - start));
+               }
+             });
 }
 
 template <typename F>
@@ -163,7 +166,8 @@ void binary(Op op, const Array& a, const Array& b, double* out, const tensor::Sh
   }
 }
 
-void where(const Array& condition, const Array& a, const Array& b, double* out, const tensor::Shape& shape, int threads) {
+void where(const Array& condition, const Array& a, const Array& b, double* out, const tensor::Shape& shape,
+           int threads) {
   const Loops loops = merge(shape, {&condition, &a, &b});
   const std::int64_t steps[3] = {loops.strides[0].back(), loops.strides[1].back(), loops.strides[2].back()};
   for_runs(loops, threads, [&](std::int64_t at, const std::int64_t* offsets, std::int64_t length) {
@@ -175,22 +179,29 @@ void where(const Array& condition, const Array& a, const Array& b, double* out, 
 
 void round_to_dtype(DType dtype, const double* a, double* out, std::int64_t count, int threads) {
   if (dtype == DType::kF64) return map([](double x) { return x; }, a, out, count, threads);
-  if (dtype == DType::kF32) return map([](double x) { return static_cast<double>(static_cast<float>(x)); }, a, out, count, threads);
+  if (dtype == DType::kF32)
+    return map([](double x) { return static_cast<double>(static_cast<float>(x)); }, a, out, count, threads);
   if (dtype == DType::kBool) return map([](double x) { return x != 0 ? 1.0 : 0.0; }, a, out, count, threads);
   // Integer casts drop the fraction, as C and PyTorch do.
   if (tensor::is_integer(dtype))
-    return map([&](double x) { return tensor::decode(tensor::encode(x, dtype, tensor::Rounding::kTowardZero, true), dtype); }, a, out,
-               count, threads);
+    return map(
+        [&](double x) {
+          return tensor::decode(tensor::encode(x, dtype, tensor::Rounding::kTowardZero, true), dtype);
+        },
+        a, out, count, threads);
   const tensor::FloatFormat* format = tensor::float_format(dtype);
   KW_CHECK(format != nullptr);
   // Normal values are those whose rounding is only a matter of mantissa bits.
   const double largest = tensor::decode(format->max_finite, dtype);
   const double least = format->has_sign ? std::ldexp(1.0, 1 - format->bias) : kInfinity;
   const int bits = format->mantissa_bits;
-  map([&](double x) {
-    const double magnitude = std::abs(x);
-    return magnitude >= least && magnitude <= largest ? keep_bits(x, bits) : tensor::decode(tensor::encode(x, dtype), dtype);
-  }, a, out, count, threads);
+  map(
+      [&](double x) {
+        const double magnitude = std::abs(x);
+        return magnitude >= least && magnitude <= largest ? keep_bits(x, bits)
+                                                          : tensor::decode(tensor::encode(x, dtype), dtype);
+      },
+      a, out, count, threads);
 }
 
 void round_to_bits(int bits, double* values, std::int64_t count, int threads) {

@@ -16,7 +16,8 @@ namespace kw::problem {
 namespace {
 
 bool in_double(const Problem& problem) {
-  return std::any_of(problem.outputs.begin(), problem.outputs.end(), [](const TensorDecl& o) { return o.dtype == DType::kF64; });
+  return std::any_of(problem.outputs.begin(), problem.outputs.end(),
+                     [](const TensorDecl& o) { return o.dtype == DType::kF64; });
 }
 
 // Mantissa bits of the truncated-precision mutant.
@@ -32,7 +33,8 @@ int truncated_bits(const Problem& problem) {
 
 class Interpreter {
  public:
-  Interpreter(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options)
+  Interpreter(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs,
+              const EvaluateOptions& options)
       : problem_(problem), axes_(workload.axes), inputs_(inputs), options_(options) {
     threads_ = options.threads > 0 ? options.threads : available_cores();
     single_ = options.precision == Precision::kHonest && !in_double(problem);
@@ -96,18 +98,23 @@ class Interpreter {
       case Op::kArange: {
         KW_TRY(const std::int64_t first, node.start.evaluate(axes_));
         value.resize(static_cast<std::size_t>(count));
-        for (std::int64_t i = 0; i < count; ++i) value[static_cast<std::size_t>(i)] = static_cast<double>(first + i * node.step);
+        for (std::int64_t i = 0; i < count; ++i)
+          value[static_cast<std::size_t>(i)] = static_cast<double>(first + i * node.step);
         return {};
       }
-      case Op::kReshape: case Op::kStore:
+      case Op::kReshape:
+      case Op::kStore:
         if (const auto& freed = plan_.freed[static_cast<std::size_t>(id)];
-            std::find(freed.begin(), freed.end(), node.operands[0]) != freed.end() && options_.precision != Precision::kDisturbed)
+            std::find(freed.begin(), freed.end(), node.operands[0]) != freed.end() &&
+            options_.precision != Precision::kDisturbed)
           value = std::move(values_[static_cast<std::size_t>(node.operands[0])]);
-        else value = values_[static_cast<std::size_t>(node.operands[0])];
+        else
+          value = values_[static_cast<std::size_t>(node.operands[0])];
         return {};
       case Op::kBroadcast:
         value.resize(static_cast<std::size_t>(count));
-        copy_strided(operand(0).data, shape, broadcast_strides(operand(0).shape, shape), value.data(), threads_);
+        copy_strided(operand(0).data, shape, broadcast_strides(operand(0).shape, shape), value.data(),
+                     threads_);
         return {};
       case Op::kTranspose: {
         const Array a = operand(0);
@@ -164,8 +171,10 @@ class Interpreter {
       return {};
     }
     value = result_buffer(node, id);
-    if (node.operands.size() == 1) unary(node.op, operand(0).data, value.data(), count, threads_);
-    else binary(node.op, operand(0), operand(1), value.data(), shape, threads_);
+    if (node.operands.size() == 1)
+      unary(node.op, operand(0).data, value.data(), count, threads_);
+    else
+      binary(node.op, operand(0), operand(1), value.data(), shape, threads_);
     return {};
   }
 
@@ -178,8 +187,10 @@ class Interpreter {
     switch (options_.precision) {
       case Precision::kReference: return;
       case Precision::kHonest: {
-        const bool computed = group == OpGroup::kRound || group == OpGroup::kApproximate || group == OpGroup::kReduce;
-        if (node.op == Op::kStore) round_to_dtype(*node.dtype, value.data(), value.data(), count, threads_);
+        const bool computed =
+            group == OpGroup::kRound || group == OpGroup::kApproximate || group == OpGroup::kReduce;
+        if (node.op == Op::kStore)
+          round_to_dtype(*node.dtype, value.data(), value.data(), count, threads_);
         else if (single_ && node.kind == Kind::kReal && (computed || node.op == Op::kConstant))
           round_to_dtype(DType::kF32, value.data(), value.data(), count, threads_);
         return;
@@ -199,7 +210,10 @@ class Interpreter {
   Result<Evaluation> collect() {
     Evaluation evaluation;
     // Two names may share a node: copy where it is needed again.
-    const auto tensor_of = [&](NodeId id) { return tensor::Tensor::adopt(plan_.shapes[static_cast<std::size_t>(id)], values_[static_cast<std::size_t>(id)]); };
+    const auto tensor_of = [&](NodeId id) {
+      return tensor::Tensor::adopt(plan_.shapes[static_cast<std::size_t>(id)],
+                                   values_[static_cast<std::size_t>(id)]);
+    };
     if (options_.keep_names)
       for (const NamedNode& name : problem_.names) {
         KW_TRY(tensor::Tensor value, tensor_of(name.node));
@@ -209,12 +223,14 @@ class Interpreter {
     for (const TensorDecl& output : problem_.outputs) remaining.push_back(output.node);
     for (std::size_t i = 0; i < remaining.size(); ++i) {
       const NodeId id = remaining[i];
-      const bool again = std::find(remaining.begin() + static_cast<std::ptrdiff_t>(i) + 1, remaining.end(), id) != remaining.end();
+      const bool again = std::find(remaining.begin() + static_cast<std::ptrdiff_t>(i) + 1, remaining.end(),
+                                   id) != remaining.end();
       if (again) {
         KW_TRY(tensor::Tensor value, tensor_of(id));
         evaluation.outputs.push_back(std::move(value));
       } else {
-        KW_TRY(tensor::Tensor value, tensor::Tensor::adopt(plan_.shapes[static_cast<std::size_t>(id)], std::move(values_[static_cast<std::size_t>(id)])));
+        KW_TRY(tensor::Tensor value, tensor::Tensor::adopt(plan_.shapes[static_cast<std::size_t>(id)],
+                                                           std::move(values_[static_cast<std::size_t>(id)])));
         evaluation.outputs.push_back(std::move(value));
       }
     }
@@ -234,38 +250,45 @@ class Interpreter {
   bool single_ = false;
 };
 
-Status check_inputs(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs) {
+Status check_inputs(const Problem& problem, const Workload& workload,
+                    const std::vector<tensor::Tensor>& inputs) {
   if (inputs.size() != problem.inputs.size())
-    return fail(ErrorCode::kInvalid, "'{}' takes {} inputs, {} were given", problem.name, problem.inputs.size(), inputs.size());
+    return fail(ErrorCode::kInvalid, "'{}' takes {} inputs, {} were given", problem.name,
+                problem.inputs.size(), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     KW_TRY(const tensor::Shape shape, shape_of(problem.inputs[i], workload));
     if (inputs[i].dtype() != problem.inputs[i].dtype || inputs[i].shape() != shape)
-      return fail(ErrorCode::kInvalid, "input '{}' of workload '{}' is {}{}, but {} was given", problem.inputs[i].name, workload.name,
-                  tensor::name_of(problem.inputs[i].dtype), tensor::shape_text(shape), inputs[i].description());
+      return fail(ErrorCode::kInvalid, "input '{}' of workload '{}' is {}{}, but {} was given",
+                  problem.inputs[i].name, workload.name, tensor::name_of(problem.inputs[i].dtype),
+                  tensor::shape_text(shape), inputs[i].description());
   }
   return {};
 }
 
 }  // namespace
 
-Result<Evaluation> evaluate(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs,
-                            const EvaluateOptions& options) {
+Result<Evaluation> evaluate(const Problem& problem, const Workload& workload,
+                            const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options) {
   KW_TRY_VOID(check_workload(problem, workload));
   KW_TRY_VOID(check_inputs(problem, workload, inputs));
   KW_TRY(NodeShapes plan, node_shapes(problem, workload.axes, options.keep_names));
   if (plan.peak_bytes > static_cast<double>(options.memory_limit))
     return fail(ErrorCode::kLimit,
-                "the fp64 reference of '{}' on workload '{}' needs {:.0f} MiB, more than the limit of {} MiB; choose a smaller workload",
+                "the fp64 reference of '{}' on workload '{}' needs {:.0f} MiB, more than the limit of {} "
+                "MiB; choose a smaller workload",
                 problem.name, workload.name, plan.peak_bytes / (1 << 20), options.memory_limit >> 20);
   if (plan.operations > options.operation_limit)
     return fail(ErrorCode::kLimit,
-                "the fp64 reference of '{}' on workload '{}' takes {:.1f} G operations, more than the limit of {:.1f} G; choose a smaller "
-                "workload", problem.name, workload.name, plan.operations / 1e9, options.operation_limit / 1e9);
+                "the fp64 reference of '{}' on workload '{}' takes {:.1f} G operations, more than the limit "
+                "of {:.1f} G; choose a smaller "
+                "workload",
+                problem.name, workload.name, plan.operations / 1e9, options.operation_limit / 1e9);
   try {
     return Interpreter(problem, workload, inputs, options).run(std::move(plan));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kLimit, "no memory for the reference of '{}' on workload '{}'; choose a smaller workload", problem.name,
-                workload.name);
+    return fail(ErrorCode::kLimit,
+                "no memory for the reference of '{}' on workload '{}'; choose a smaller workload",
+                problem.name, workload.name);
   }
 }
 

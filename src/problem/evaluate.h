@@ -33,9 +33,9 @@ struct EvaluateOptions {
   Precision precision = Precision::kReference;
   std::int64_t memory_limit = std::int64_t{4} << 30;
   double operation_limit = 2e12;
-  int threads = 0;                 // 0: as many as there are cores
-  std::uint64_t disturbance = 0;   // seed of the signs in kDisturbed
-  bool keep_names = false;         // also return the named intermediates
+  int threads = 0;                // 0: as many as there are cores
+  std::uint64_t disturbance = 0;  // seed of the signs in kDisturbed
+  bool keep_names = false;        // also return the named intermediates
 };
 
 struct NamedTensor {
@@ -49,7 +49,6 @@ struct Evaluation {
 };
 
 Result<Evaluation> evaluate(const Problem& problem, const Workload& workload,
-                            const std::vector<tensor::Tensor>& inputs,
-                            const EvaluateOptions& options = {});
+                            const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options = {});
 
 }  // namespace kw::problem

@@ -15,10 +15,12 @@ struct Binary {
 };
 constexpr int kNotLevel = 3, kCompareLevel = 4, kSignLevel = 7, kPowerLevel = 8;
 constexpr Binary kBinaries[] = {
-    {"or", 1, Op::kOr},          {"and", 2, Op::kAnd},         {"==", 4, Op::kEqual},    {"!=", 4, Op::kNotEqual},
-    {"<", 4, Op::kLess},         {"<=", 4, Op::kLessEqual},    {">", 4, Op::kGreater},   {">=", 4, Op::kGreaterEqual},
-    {"+", 5, Op::kAdd},          {"-", 5, Op::kSubtract},      {"*", 6, Op::kMultiply},  {"/", 6, Op::kDivide},
-    {"//", 6, Op::kFloorDivide}, {"%", 6, Op::kRemainder},     {"@", 6, Op::kMatmul},    {"**", 8, Op::kPower},
+    {"or", 1, Op::kOr},          {"and", 2, Op::kAnd},         {"==", 4, Op::kEqual},
+    {"!=", 4, Op::kNotEqual},    {"<", 4, Op::kLess},          {"<=", 4, Op::kLessEqual},
+    {">", 4, Op::kGreater},      {">=", 4, Op::kGreaterEqual}, {"+", 5, Op::kAdd},
+    {"-", 5, Op::kSubtract},     {"*", 6, Op::kMultiply},      {"/", 6, Op::kDivide},
+    {"//", 6, Op::kFloorDivide}, {"%", 6, Op::kRemainder},     {"@", 6, Op::kMatmul},
+    {"**", 8, Op::kPower},
 };
 
 const Binary* binary_of(const Token& token) {
@@ -29,8 +31,8 @@ const Binary* binary_of(const Token& token) {
 }
 
 bool is_reserved(std::string_view name) {
-  return name == "and" || name == "or" || name == "not" || name == "true" || name == "false" || name == "True" ||
-         name == "False" || name == "None" || name == "inf" || name == "nan";
+  return name == "and" || name == "or" || name == "not" || name == "true" || name == "false" ||
+         name == "True" || name == "False" || name == "None" || name == "inf" || name == "nan";
 }
 
 struct DepthGuard {
@@ -64,17 +66,21 @@ std::string token_text(const Token& token) {
 
 Status ExpressionParser::expect(std::string_view symbol, std::string_view where) {
   if (cursor_.accept(symbol)) return {};
-  return fail(error(cursor_.peek(), fmt::format("expected '{}' {}, found {}", symbol, where, token_text(cursor_.peek()))));
+  return fail(error(cursor_.peek(),
+                    fmt::format("expected '{}' {}, found {}", symbol, where, token_text(cursor_.peek()))));
 }
 
-Error ExpressionParser::unknown(const Token& token, std::string_view what, const std::vector<std::string>& known) const {
+Error ExpressionParser::unknown(const Token& token, std::string_view what,
+                                const std::vector<std::string>& known) const {
   Error made = error(token, fmt::format("unknown {} '{}'", what, token.text.substr(0, 40)));
   const std::string hint = nearest(token.text, known);
   if (!hint.empty()) made.notes.push_back(fmt::format("did you mean '{}'?", hint));
   return made;
 }
 
-void ExpressionParser::point(const Token& token) { builder_.set_span(Span{file_, token.line, token.column, token.length()}); }
+void ExpressionParser::point(const Token& token) {
+  builder_.set_span(Span{file_, token.line, token.column, token.length()});
+}
 
 Result<Value> ExpressionParser::place(Result<NodeId> made, const Token& token) const {
   if (made) return Value{std::nullopt, *made};
@@ -135,7 +141,8 @@ Result<double> ExpressionParser::parse_signed_number() {
 Result<Value> ExpressionParser::parse(int lowest) {
   const DepthGuard guard(depth_);
   if (depth_ > kDeepest) {
-    Error deep = error(cursor_.peek(), fmt::format("the expression nests deeper than {}; name its parts", kDeepest));
+    Error deep =
+        error(cursor_.peek(), fmt::format("the expression nests deeper than {}; name its parts", kDeepest));
     deep.code = ErrorCode::kLimit;
     return fail(std::move(deep));
   }
@@ -161,12 +168,18 @@ Result<Value> ExpressionParser::combine(const Token& sign, const Value& left, co
   if (left.size && right.size) {
     Result<Dim> size = Dim(0);
     bool is_size = true;
-    if (op == Op::kAdd) size = Dim::add(*left.size, *right.size);
-    else if (op == Op::kSubtract) size = Dim::subtract(*left.size, *right.size);
-    else if (op == Op::kMultiply) size = Dim::multiply(*left.size, *right.size);
-    else if (op == Op::kFloorDivide) size = Dim::floor_divide(*left.size, *right.size);
-    else if (op == Op::kRemainder) size = Dim::remainder(*left.size, *right.size);
-    else is_size = false;
+    if (op == Op::kAdd)
+      size = Dim::add(*left.size, *right.size);
+    else if (op == Op::kSubtract)
+      size = Dim::subtract(*left.size, *right.size);
+    else if (op == Op::kMultiply)
+      size = Dim::multiply(*left.size, *right.size);
+    else if (op == Op::kFloorDivide)
+      size = Dim::floor_divide(*left.size, *right.size);
+    else if (op == Op::kRemainder)
+      size = Dim::remainder(*left.size, *right.size);
+    else
+      is_size = false;
     if (is_size) {
       if (!size) {
         Error failed = error(sign, size.error().message);
@@ -253,7 +266,8 @@ Result<Value> ExpressionParser::parse_name() {
   if (symbol.size) return Value{symbol.size, -1};
   if (symbol.form == Symbol::Form::kAttribute) return place(builder_.constant(symbol.value), token);
   if (symbol.node < 0)
-    return fail(error(token, fmt::format("output '{}' is read before it is assigned; move its statement up", token.text)));
+    return fail(error(
+        token, fmt::format("output '{}' is read before it is assigned; move its statement up", token.text)));
   return Value{std::nullopt, symbol.node};
 }
 
@@ -265,7 +279,8 @@ Result<Argument> ExpressionParser::parse_argument() {
   }
   argument.token = cursor_.peek();
   const std::string_view text = argument.token.text;
-  if (argument.token.form == Token::Form::kName && cursor_.peek(1).text != "(" && scope_.find(text) == scope_.end()) {
+  if (argument.token.form == Token::Form::kName && cursor_.peek(1).text != "(" &&
+      scope_.find(text) == scope_.end()) {
     if (text == "true" || text == "True" || text == "false" || text == "False") {
       argument.flag = text == "true" || text == "True";
       cursor_.next();
@@ -320,7 +335,12 @@ Result<Value> ExpressionParser::parse_call() {
 Result<Value> ExpressionParser::parse_index(Value value) {
   const Token open = cursor_.next();
   if (value.size) return fail(error(open, "a size has no axes to index"));
-  struct Item { Token token; enum { kSlice, kIndex, kNew, kRest } form; std::optional<Dim> start, stop; std::int64_t step; };
+  struct Item {
+    Token token;
+    enum { kSlice, kIndex, kNew, kRest } form;
+    std::optional<Dim> start, stop;
+    std::int64_t step;
+  };
   std::vector<Item> items;
   while (!cursor_.accept("]")) {
     if (!items.empty()) {
@@ -356,7 +376,8 @@ Result<Value> ExpressionParser::parse_index(Value value) {
   const auto taken = static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](const Item& item) {
     return item.form == Item::kSlice || item.form == Item::kIndex;
   }));
-  const auto rests = std::count_if(items.begin(), items.end(), [](const Item& item) { return item.form == Item::kRest; });
+  const auto rests =
+      std::count_if(items.begin(), items.end(), [](const Item& item) { return item.form == Item::kRest; });
   if (taken > rank || rests > 1)
     return fail(error(open, rests > 1 ? "an index has one '...' at most"
                                       : fmt::format("an index of {} axes into shape {}", taken,
@@ -372,7 +393,8 @@ Result<Value> ExpressionParser::parse_index(Value value) {
       continue;
     }
     if (item.form == Item::kRest) {
-      for (std::size_t i = taken; i < rank; ++i) shape.push_back(builder_.node(value.node).shape[static_cast<std::size_t>(axis++)]);
+      for (std::size_t i = taken; i < rank; ++i)
+        shape.push_back(builder_.node(value.node).shape[static_cast<std::size_t>(axis++)]);
       continue;
     }
     const Dim size = builder_.node(value.node).shape[static_cast<std::size_t>(axis)];
@@ -392,7 +414,8 @@ Result<Value> ExpressionParser::parse_index(Value value) {
     if (!(start == Dim(0)) || !(stop == size) || item.step != 1) {
       KW_TRY(value, place(builder_.slice(value.node, axis, start, stop, item.step), item.token));
     }
-    if (item.form == Item::kSlice) shape.push_back(builder_.node(value.node).shape[static_cast<std::size_t>(axis)]);
+    if (item.form == Item::kSlice)
+      shape.push_back(builder_.node(value.node).shape[static_cast<std::size_t>(axis)]);
     ++axis;
   }
   const SymbolicShape sliced = builder_.node(value.node).shape;

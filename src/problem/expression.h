@@ -40,7 +40,9 @@ struct Cursor {
     if (at + 1 < tokens.size()) ++at;
     return token;
   }
-  bool is(std::string_view symbol) const { return peek().form == Token::Form::kSymbol && peek().text == symbol; }
+  bool is(std::string_view symbol) const {
+    return peek().form == Token::Form::kSymbol && peek().text == symbol;
+  }
   bool accept(std::string_view symbol) {
     if (!is(symbol)) return false;
     next();
@@ -68,18 +70,21 @@ struct Argument {
 
 class ExpressionParser {
  public:
-  ExpressionParser(Cursor& cursor, Scope& scope, GraphBuilder& builder, std::string_view text, const std::string& file)
+  ExpressionParser(Cursor& cursor, Scope& scope, GraphBuilder& builder, std::string_view text,
+                   const std::string& file)
       : cursor_(cursor), scope_(scope), builder_(builder), text_(text), file_(file) {}
 
   Result<NodeId> parse_tensor();
   Result<Dim> parse_size();
-  Result<SymbolicShape> parse_shape();    // "[" sizes "]"
+  Result<SymbolicShape> parse_shape();  // "[" sizes "]"
   Result<double> parse_signed_number();
   // In the axes section a name that is not known is an axis, declared here.
   void declare_axes(bool on) { declaring_axes_ = on; }
 
   Status expect(std::string_view symbol, std::string_view where);
-  Error error(const Token& token, std::string message) const { return error_at(text_, file_, token, std::move(message)); }
+  Error error(const Token& token, std::string message) const {
+    return error_at(text_, file_, token, std::move(message));
+  }
   Error unknown(const Token& token, std::string_view what, const std::vector<std::string>& known) const;
   Result<NodeId> node_of(const Value& value, const Token& token);
 
@@ -106,7 +111,7 @@ class ExpressionParser {
 
 // functions.cc: calls by name. Errors have no place when they are about the call as a whole.
 std::vector<std::string> function_names();
-Result<NodeId> call_function(std::string_view name, const std::vector<Argument>& arguments, GraphBuilder& builder,
-                             ExpressionParser& parser);
+Result<NodeId> call_function(std::string_view name, const std::vector<Argument>& arguments,
+                             GraphBuilder& builder, ExpressionParser& parser);
 
 }  // namespace kw::problem

@@ -28,8 +28,8 @@ class Call {
     return nullptr;
   }
   std::size_t positional() const {
-    return static_cast<std::size_t>(
-        std::count_if(arguments_.begin(), arguments_.end(), [](const Argument& a) { return a.keyword.empty(); }));
+    return static_cast<std::size_t>(std::count_if(arguments_.begin(), arguments_.end(),
+                                                  [](const Argument& a) { return a.keyword.empty(); }));
   }
 
   Result<NodeId> tensor(std::size_t position) {
@@ -61,21 +61,26 @@ class Call {
   }
 
   // A number or a list of numbers; nothing when absent.
-  Result<std::optional<std::vector<std::int64_t>>> axes(std::size_t position, std::string_view keyword = "axis") {
+  Result<std::optional<std::vector<std::int64_t>>> axes(std::size_t position,
+                                                        std::string_view keyword = "axis") {
     const Argument* argument = find(position, keyword);
     if (argument == nullptr) return std::optional<std::vector<std::int64_t>>();
     std::vector<Value> values;
-    if (argument->list) values = *argument->list;
-    else if (argument->value) values = {*argument->value};
+    if (argument->list)
+      values = *argument->list;
+    else if (argument->value)
+      values = {*argument->value};
     std::vector<std::int64_t> numbers;
     for (const Value& value : values) {
       if (!value.size || !value.size->constant())
-        return fail(parser_.error(argument->token, value.size ? "an axis is a number, as in axis=-1, or a list, as in axis=[0, 1]"
-                                                              : "an axis is a number, as in axis=-1; maximum(a, b) and "
-                                                                "minimum(a, b) take two tensors"));
+        return fail(parser_.error(
+            argument->token, value.size ? "an axis is a number, as in axis=-1, or a list, as in axis=[0, 1]"
+                                        : "an axis is a number, as in axis=-1; maximum(a, b) and "
+                                          "minimum(a, b) take two tensors"));
       numbers.push_back(*value.size->constant());
     }
-    if (numbers.empty() && !argument->list) return fail(parser_.error(argument->token, "expected the number of an axis"));
+    if (numbers.empty() && !argument->list)
+      return fail(parser_.error(argument->token, "expected the number of an axis"));
     return std::optional(std::move(numbers));
   }
 
@@ -104,7 +109,9 @@ class Call {
     return builder.binary(op, left, b);
   }
   Result<NodeId> apply(Op op, NodeId a) { return builder.unary(op, a); }
-  Result<NodeId> along(Op op, NodeId a, std::int64_t axis) { return builder.reduce(op, a, std::vector{axis}, true); }
+  Result<NodeId> along(Op op, NodeId a, std::int64_t axis) {
+    return builder.reduce(op, a, std::vector{axis}, true);
+  }
 
   GraphBuilder& builder;
 
@@ -269,7 +276,8 @@ Result<NodeId> make_cast(Call& call) {
   KW_TRY(const NodeId x, call.tensor(0));
   const Argument* dtype = call.find(1, "dtype");
   if (dtype == nullptr || !dtype->dtype)
-    return fail(ErrorCode::kInvalid, "the second argument of cast is a dtype: f32, f16, bf16, e4m3, i32, bool …");
+    return fail(ErrorCode::kInvalid,
+                "the second argument of cast is a dtype: f32, f16, bf16, e4m3, i32, bool …");
   return call.builder.cast(x, *dtype->dtype);
 }
 
@@ -375,8 +383,10 @@ constexpr Function kFunctions[] = {
     {"prod", "prod(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kProd>},
     {"max", "max(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kReduceMax>},
     {"min", "min(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kReduceMin>},
-    {"any", "any(condition, axis, keepdims=false)", 1, 2, kReduction, make_condition_reduction<Op::kReduceMax>},
-    {"all", "all(condition, axis, keepdims=false)", 1, 2, kReduction, make_condition_reduction<Op::kReduceMin>},
+    {"any", "any(condition, axis, keepdims=false)", 1, 2, kReduction,
+     make_condition_reduction<Op::kReduceMax>},
+    {"all", "all(condition, axis, keepdims=false)", 1, 2, kReduction,
+     make_condition_reduction<Op::kReduceMin>},
     {"argmax", "argmax(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kArgmax>},
     {"argmin", "argmin(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kArgmin>},
     {"var", "var(x, axis, keepdims=false)", 1, 2, kReduction, make_var},
@@ -410,8 +420,8 @@ std::vector<std::string> function_names() {
   return names;
 }
 
-Result<NodeId> call_function(std::string_view name, const std::vector<Argument>& arguments, GraphBuilder& builder,
-                             ExpressionParser& parser) {
+Result<NodeId> call_function(std::string_view name, const std::vector<Argument>& arguments,
+                             GraphBuilder& builder, ExpressionParser& parser) {
   for (const Function& function : kFunctions) {
     if (function.name != name) continue;
     std::size_t positional = 0;
@@ -419,18 +429,21 @@ Result<NodeId> call_function(std::string_view name, const std::vector<Argument>&
     for (const Argument& argument : arguments) {
       if (argument.keyword.empty()) {
         ++positional;
-        if (!seen.empty()) return fail(parser.error(argument.token, "an argument by position follows one by name; reorder"));
+        if (!seen.empty())
+          return fail(parser.error(argument.token, "an argument by position follows one by name; reorder"));
       } else if (!has_word(function.keywords, argument.keyword)) {
-        return fail(parser.error(argument.token, fmt::format("{} has no argument '{}': {}", name, argument.keyword,
-                                                             function.signature)));
+        return fail(parser.error(argument.token, fmt::format("{} has no argument '{}': {}", name,
+                                                             argument.keyword, function.signature)));
       } else if (std::find(seen.begin(), seen.end(), argument.keyword) != seen.end()) {
-        return fail(parser.error(argument.token, fmt::format("argument '{}' is given twice", argument.keyword)));
+        return fail(
+            parser.error(argument.token, fmt::format("argument '{}' is given twice", argument.keyword)));
       } else {
         seen.push_back(argument.keyword);
       }
     }
     if (positional < function.least || positional > function.most) {
-      auto failed = fail(ErrorCode::kInvalid, "{} takes {}, not {} arguments", name, function.signature, positional);
+      auto failed =
+          fail(ErrorCode::kInvalid, "{} takes {}, not {} arguments", name, function.signature, positional);
       if ((name == "max" || name == "min") && positional > 2)
         failed.value().notes.push_back(fmt::format("{}imum(a, b) takes the {} of two tensors", name, name));
       return failed;

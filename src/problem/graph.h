@@ -35,12 +35,12 @@ std::string_view op_name(Op op);
 
 // How a candidate may have computed the node; decides which honest errors the tolerance grants (tolerance.h).
 enum class OpGroup {
-  kSource,     // input, constant, arange
-  kMove,       // exact: transpose, reshape, broadcast, slice, concat, select, comparisons, min, max, abs …
-  kRound,      // correctly rounded in IEEE arithmetic: + - * and casts
+  kSource,       // input, constant, arange
+  kMove,         // exact: transpose, reshape, broadcast, slice, concat, select, comparisons, min, max, abs …
+  kRound,        // correctly rounded in IEEE arithmetic: + - * and casts
   kApproximate,  // GPU approximations: division, exp, tanh, rsqrt …
-  kReduce,     // sum, mean, prod, matmul: error grows with the reduction length
-  kPick,       // argmax, argmin, max, min over axes: exact for exact operands
+  kReduce,       // sum, mean, prod, matmul: error grows with the reduction length
+  kPick,         // argmax, argmin, max, min over axes: exact for exact operands
 };
 OpGroup op_group(Op op);
 
@@ -49,15 +49,15 @@ struct Node {
   Kind kind = Kind::kReal;
   SymbolicShape shape;
   std::vector<NodeId> operands;
-  std::vector<std::int64_t> axes;   // reductions: axes reduced, not negative, ascending; transpose: permutation;
-                                    // concat, softmax: one axis; slice: the axis
-  bool keepdims = false;            // reductions
-  double value = 0;                 // constant
-  std::int32_t input = -1;          // input: index into Problem::inputs
-  std::optional<DType> dtype;       // cast: target; store: what an honest implementation may keep it in
-  Dim start, stop;                  // slice and arange: [start, stop); size: start is its value
-  std::int64_t step = 1;            // slice, arange
-  Span span;                        // where in the text
+  std::vector<std::int64_t> axes;  // reductions: axes reduced, not negative, ascending; transpose:
+                                   // permutation; concat, softmax: one axis; slice: the axis
+  bool keepdims = false;       // reductions
+  double value = 0;            // constant
+  std::int32_t input = -1;     // input: index into Problem::inputs
+  std::optional<DType> dtype;  // cast: target; store: what an honest implementation may keep it in
+  Dim start, stop;             // slice and arange: [start, stop); size: start is its value
+  std::int64_t step = 1;       // slice, arange
+  Span span;                   // where in the text
 };
 
 struct Graph {

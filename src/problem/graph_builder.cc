@@ -77,8 +77,9 @@ Result<SymbolicShape> GraphBuilder::broadcast_shape(const SymbolicShape& a, cons
     const Dim& right = i < b.size() ? b[b.size() - 1 - i] : one;
     const bool fits = left == right || left == one || right == one;
     if (!fits)
-      return fail(ErrorCode::kInvalid, "'{}' of {} and {}: sizes {} and {} are not known to be equal, and neither is 1",
-                  what, shape_text(a), shape_text(b), left.text(), right.text());
+      return fail(ErrorCode::kInvalid,
+                  "'{}' of {} and {}: sizes {} and {} are not known to be equal, and neither is 1", what,
+                  shape_text(a), shape_text(b), left.text(), right.text());
     shape[shape.size() - 1 - i] = left == one ? right : left;
   }
   return shape;
@@ -136,19 +137,20 @@ Result<NodeId> GraphBuilder::unary(Op op, NodeId a) {
   switch (op) {
     case Op::kNot:
       if (kind != Kind::kBoolean)
-        return fail(ErrorCode::kInvalid, "'not' of a tensor of kind {}; compare it first, as in x > 0", kind_name(kind));
+        return fail(ErrorCode::kInvalid, "'not' of a tensor of kind {}; compare it first, as in x > 0",
+                    kind_name(kind));
       made.kind = Kind::kBoolean;
       break;
     case Op::kIsNan:
-    case Op::kIsFinite:
-      made.kind = Kind::kBoolean;
-      break;
-    case Op::kNegate: case Op::kAbs: case Op::kSign: case Op::kFloor: case Op::kCeil: case Op::kTrunc: case Op::kRound:
-      made.kind = kind;
-      break;
-    default:
-      made.kind = Kind::kReal;
-      break;
+    case Op::kIsFinite: made.kind = Kind::kBoolean; break;
+    case Op::kNegate:
+    case Op::kAbs:
+    case Op::kSign:
+    case Op::kFloor:
+    case Op::kCeil:
+    case Op::kTrunc:
+    case Op::kRound: made.kind = kind; break;
+    default: made.kind = Kind::kReal; break;
   }
   if (kind == Kind::kBoolean && op != Op::kNot)
     return fail(ErrorCode::kInvalid, "'{}' of a boolean; {}", op_name(op), kUseCast);
@@ -163,22 +165,29 @@ Result<NodeId> GraphBuilder::binary(Op op, NodeId a, NodeId b) {
   const Kind left = node(a).kind, right = node(b).kind;
   const bool booleans = left == Kind::kBoolean && right == Kind::kBoolean;
   switch (op) {
-    case Op::kAnd: case Op::kOr:
+    case Op::kAnd:
+    case Op::kOr:
       if (!booleans)
-        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; both sides must be conditions, as in x > 0",
-                    op_name(op), kind_name(left), kind_name(right));
+        return fail(ErrorCode::kInvalid,
+                    "'{}' of kinds {} and {}; both sides must be conditions, as in x > 0", op_name(op),
+                    kind_name(left), kind_name(right));
       made.kind = Kind::kBoolean;
       break;
-    case Op::kEqual: case Op::kNotEqual: case Op::kLess: case Op::kLessEqual: case Op::kGreater: case Op::kGreaterEqual:
+    case Op::kEqual:
+    case Op::kNotEqual:
+    case Op::kLess:
+    case Op::kLessEqual:
+    case Op::kGreater:
+    case Op::kGreaterEqual:
       if ((left == Kind::kBoolean) != (right == Kind::kBoolean))
-        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; {}", op_name(op), kind_name(left), kind_name(right),
-                    kUseCast);
+        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; {}", op_name(op), kind_name(left),
+                    kind_name(right), kUseCast);
       made.kind = Kind::kBoolean;
       break;
     default:
       if (left == Kind::kBoolean || right == Kind::kBoolean)
-        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; {}", op_name(op), kind_name(left), kind_name(right),
-                    kUseCast);
+        return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; {}", op_name(op), kind_name(left),
+                    kind_name(right), kUseCast);
       made.kind = left == Kind::kInteger && right == Kind::kInteger && op != Op::kDivide && op != Op::kPower
                       ? Kind::kInteger
                       : Kind::kReal;
@@ -197,8 +206,8 @@ Result<NodeId> GraphBuilder::where(NodeId condition, NodeId a, NodeId b) {
     return fail(ErrorCode::kInvalid, "the first argument of where is {}; it must be a condition, as in x > 0",
                 kind_name(node(condition).kind));
   if ((left == Kind::kBoolean) != (right == Kind::kBoolean))
-    return fail(ErrorCode::kInvalid, "where chooses between kinds {} and {}; {}", kind_name(left), kind_name(right),
-                kUseCast);
+    return fail(ErrorCode::kInvalid, "where chooses between kinds {} and {}; {}", kind_name(left),
+                kind_name(right), kUseCast);
   made.kind = left == right ? left : Kind::kReal;
   KW_TRY(made.shape, broadcast_shape(node(a).shape, node(b).shape, "where"));
   KW_TRY(made.shape, broadcast_shape(node(condition).shape, made.shape, "where"));
@@ -217,8 +226,8 @@ Result<NodeId> GraphBuilder::cast(NodeId a, DType dtype) {
 
 Result<NodeId> GraphBuilder::store(NodeId a, DType dtype) {
   if (kind_of(dtype) != node(a).kind && !(tensor::is_float(dtype) && node(a).kind == Kind::kInteger))
-    return fail(ErrorCode::kInvalid, "a value of kind {} is kept in {}; write cast(…, {})", kind_name(node(a).kind),
-                tensor::name_of(dtype), tensor::name_of(dtype));
+    return fail(ErrorCode::kInvalid, "a value of kind {} is kept in {}; write cast(…, {})",
+                kind_name(node(a).kind), tensor::name_of(dtype), tensor::name_of(dtype));
   Node made;
   made.op = Op::kStore;
   made.kind = kind_of(dtype);
@@ -228,7 +237,8 @@ Result<NodeId> GraphBuilder::store(NodeId a, DType dtype) {
   return add(std::move(made));
 }
 
-Result<NodeId> GraphBuilder::reduce(Op op, NodeId a, std::optional<std::vector<std::int64_t>> axes, bool keepdims) {
+Result<NodeId> GraphBuilder::reduce(Op op, NodeId a, std::optional<std::vector<std::int64_t>> axes,
+                                    bool keepdims) {
   const SymbolicShape& shape = node(a).shape;
   Node made;
   made.op = op;
@@ -249,8 +259,8 @@ Result<NodeId> GraphBuilder::reduce(Op op, NodeId a, std::optional<std::vector<s
   const bool picks_index = op == Op::kArgmax || op == Op::kArgmin;
   if (picks_index) {
     if (made.axes.size() != 1)
-      return fail(ErrorCode::kInvalid, "'{}' over {} axes; name one, as in {}(x, axis=-1)", op_name(op), made.axes.size(),
-                  op_name(op));
+      return fail(ErrorCode::kInvalid, "'{}' over {} axes; name one, as in {}(x, axis=-1)", op_name(op),
+                  made.axes.size(), op_name(op));
     made.kind = Kind::kInteger;
   } else if (op == Op::kMean) {
     made.kind = Kind::kReal;
@@ -262,9 +272,12 @@ Result<NodeId> GraphBuilder::reduce(Op op, NodeId a, std::optional<std::vector<s
   if (kind == Kind::kBoolean && (op == Op::kProd || op == Op::kMean || picks_index))
     return fail(ErrorCode::kInvalid, "'{}' of a boolean; {}", op_name(op), kUseCast);
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    const bool reduced = std::find(made.axes.begin(), made.axes.end(), static_cast<std::int64_t>(i)) != made.axes.end();
-    if (!reduced) made.shape.push_back(shape[i]);
-    else if (keepdims) made.shape.emplace_back(1);
+    const bool reduced =
+        std::find(made.axes.begin(), made.axes.end(), static_cast<std::int64_t>(i)) != made.axes.end();
+    if (!reduced)
+      made.shape.push_back(shape[i]);
+    else if (keepdims)
+      made.shape.emplace_back(1);
   }
   return add(std::move(made));
 }
@@ -284,10 +297,11 @@ Result<NodeId> GraphBuilder::cumsum(NodeId a, std::int64_t axis) {
 Result<NodeId> GraphBuilder::matmul(NodeId a, NodeId b) {
   const SymbolicShape left = node(a).shape, right = node(b).shape;
   if (node(a).kind == Kind::kBoolean || node(b).kind == Kind::kBoolean)
-    return fail(ErrorCode::kInvalid, "'@' of kinds {} and {}; {}", kind_name(node(a).kind), kind_name(node(b).kind), kUseCast);
+    return fail(ErrorCode::kInvalid, "'@' of kinds {} and {}; {}", kind_name(node(a).kind),
+                kind_name(node(b).kind), kUseCast);
   if (left.empty() || right.empty())
-    return fail(ErrorCode::kInvalid, "'@' of {} and {}: a scalar has no axis to sum over; use *", shape_text(left),
-                shape_text(right));
+    return fail(ErrorCode::kInvalid, "'@' of {} and {}: a scalar has no axis to sum over; use *",
+                shape_text(left), shape_text(right));
   const Dim& inner = right.size() == 1 ? right[0] : right[right.size() - 2];
   if (!(left.back() == inner))
     return fail(ErrorCode::kInvalid, "'@' of {} and {}: the inner sizes {} and {} are not known to be equal",
@@ -325,8 +339,8 @@ Result<NodeId> GraphBuilder::transpose(NodeId a, std::vector<std::int64_t> permu
   made.kind = node(a).kind;
   made.operands = {a};
   if (permutation.size() != rank)
-    return fail(ErrorCode::kInvalid, "permute of {} with {} axes; name each of its {} axes once", shape_text(node(a).shape),
-                permutation.size(), rank);
+    return fail(ErrorCode::kInvalid, "permute of {} with {} axes; name each of its {} axes once",
+                shape_text(node(a).shape), permutation.size(), rank);
   for (std::int64_t axis : permutation) {
     KW_TRY(axis, axis_of(a, axis));
     if (std::find(made.axes.begin(), made.axes.end(), axis) != made.axes.end())
@@ -340,7 +354,8 @@ Result<NodeId> GraphBuilder::transpose(NodeId a, std::vector<std::int64_t> permu
 Result<NodeId> GraphBuilder::swap_last_two(NodeId a) {
   const auto rank = static_cast<std::int64_t>(node(a).shape.size());
   if (rank < 2)
-    return fail(ErrorCode::kInvalid, "transpose of shape {}; it needs two axes to swap", shape_text(node(a).shape));
+    return fail(ErrorCode::kInvalid, "transpose of shape {}; it needs two axes to swap",
+                shape_text(node(a).shape));
   std::vector<std::int64_t> permutation;
   for (std::int64_t i = 0; i < rank - 2; ++i) permutation.push_back(i);
   permutation.push_back(rank - 1);
@@ -366,8 +381,8 @@ Result<NodeId> GraphBuilder::reshape(NodeId a, SymbolicShape shape) {
 Result<NodeId> GraphBuilder::broadcast(NodeId a, SymbolicShape shape) {
   KW_TRY(const SymbolicShape both, broadcast_shape(node(a).shape, shape, "broadcast"));
   if (both != shape)
-    return fail(ErrorCode::kInvalid, "broadcast of {} to {}: only axes of size 1 grow", shape_text(node(a).shape),
-                shape_text(shape));
+    return fail(ErrorCode::kInvalid, "broadcast of {} to {}: only axes of size 1 grow",
+                shape_text(node(a).shape), shape_text(shape));
   Node made;
   made.op = Op::kBroadcast;
   made.kind = node(a).kind;
@@ -381,10 +396,11 @@ Result<NodeId> GraphBuilder::slice(NodeId a, std::int64_t axis, Dim start, Dim s
   if (step < 1) return fail(ErrorCode::kInvalid, "a slice by step {}; steps start at 1", step);
   const Dim& size = node(a).shape[static_cast<std::size_t>(axis)];
   const auto first = start.constant(), last = stop.constant(), whole = size.constant();
-  const bool outside = (first && *first < 0) || (first && last && *first > *last) || (last && whole && *last > *whole) ||
-                       (first && whole && *first > *whole);
+  const bool outside = (first && *first < 0) || (first && last && *first > *last) ||
+                       (last && whole && *last > *whole) || (first && whole && *first > *whole);
   if (outside)
-    return fail(ErrorCode::kInvalid, "slice {}:{} of an axis of size {}; bounds lie within it, the first not after the last",
+    return fail(ErrorCode::kInvalid,
+                "slice {}:{} of an axis of size {}; bounds lie within it, the first not after the last",
                 start.text(), stop.text(), size.text());
   KW_TRY(Dim length, Dim::subtract(stop, start));
   if (step > 1) {
@@ -420,8 +436,10 @@ Result<NodeId> GraphBuilder::concat(const std::vector<NodeId>& parts, std::int64
     for (std::size_t i = 0; fits && i < part.shape.size(); ++i)
       fits = i == joined || part.shape[i] == made.shape[i];
     if (!fits)
-      return fail(ErrorCode::kInvalid, "concat along axis {} of {} ({}) and {} ({}); kinds and the other axes must agree",
-                  axis, shape_text(node(parts[0]).shape), kind_name(made.kind), shape_text(part.shape), kind_name(part.kind));
+      return fail(ErrorCode::kInvalid,
+                  "concat along axis {} of {} ({}) and {} ({}); kinds and the other axes must agree", axis,
+                  shape_text(node(parts[0]).shape), kind_name(made.kind), shape_text(part.shape),
+                  kind_name(part.kind));
     KW_TRY(made.shape[joined], Dim::add(made.shape[joined], part.shape[joined]));
   }
   return add(std::move(made));
@@ -429,7 +447,8 @@ Result<NodeId> GraphBuilder::concat(const std::vector<NodeId>& parts, std::int64
 
 Result<NodeId> GraphBuilder::take(NodeId a, NodeId index, std::int64_t axis) {
   if (node(index).kind != Kind::kInteger)
-    return fail(ErrorCode::kInvalid, "the index of take is {}; it must be integer: an i32 input, arange, or cast(…, i32)",
+    return fail(ErrorCode::kInvalid,
+                "the index of take is {}; it must be integer: an i32 input, arange, or cast(…, i32)",
                 kind_name(node(index).kind));
   KW_TRY(axis, axis_of(a, axis));
   Node made;

@@ -46,7 +46,8 @@ class GraphBuilder {
 
  private:
   Result<NodeId> add(Node node);
-  Result<SymbolicShape> broadcast_shape(const SymbolicShape& a, const SymbolicShape& b, std::string_view what) const;
+  Result<SymbolicShape> broadcast_shape(const SymbolicShape& a, const SymbolicShape& b,
+                                        std::string_view what) const;
 
   Graph& graph_;
   Span span_;

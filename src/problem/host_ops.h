@@ -29,23 +29,26 @@ void for_pieces(std::int64_t count, std::int64_t piece, int threads, const Body&
 // elementwise.cc. `out` may be the storage of an operand of the same shape.
 void unary(Op op, const double* a, double* out, std::int64_t count, int threads);
 void binary(Op op, const Array& a, const Array& b, double* out, const tensor::Shape& shape, int threads);
-void where(const Array& condition, const Array& a, const Array& b, double* out, const tensor::Shape& shape, int threads);
+void where(const Array& condition, const Array& a, const Array& b, double* out, const tensor::Shape& shape,
+           int threads);
 void round_to_dtype(DType dtype, const double* a, double* out, std::int64_t count, int threads);
 // Keeps `bits` bits of mantissa after the leading one, to nearest even; exponents stay.
 void round_to_bits(int bits, double* values, std::int64_t count, int threads);
 
 // reduction.cc. `single`: accumulate in fp32, in blocks of sqrt(n) as kernels do; else in fp64.
 // `absolute`: of |x|.
-void reduce(Op op, const Array& a, const std::vector<std::int64_t>& axes, double* out, bool single, bool absolute, int threads);
+void reduce(Op op, const Array& a, const std::vector<std::int64_t>& axes, double* out, bool single,
+            bool absolute, int threads);
 void cumsum(const Array& a, std::int64_t axis, double* out, bool single, bool absolute, int threads);
 
 // matmul.cc: [batch…, m, k] @ [batch…, k, n], batch axes broadcast. Each element is the sum over k in
 // ascending order, in fp64 or (single) in fp32 from operands rounded to fp32.
-void matmul(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool single, bool absolute, int threads);
+void matmul(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool single,
+            bool absolute, int threads);
 
 // movement.cc
-void copy_strided(const double* source, const tensor::Shape& shape, const std::vector<std::int64_t>& strides, double* out,
-                  int threads);
+void copy_strided(const double* source, const tensor::Shape& shape, const std::vector<std::int64_t>& strides,
+                  double* out, int threads);
 std::vector<std::int64_t> row_major_strides(const tensor::Shape& shape);
 // Strides that read `from` as if it had shape `to`: 0 where it is broadcast.
 std::vector<std::int64_t> broadcast_strides(const tensor::Shape& from, const tensor::Shape& to);

@@ -25,7 +25,9 @@ class Draws {
     }
     return static_cast<std::uint32_t>(index % 2 == 0 ? word_ : word_ >> 32);
   }
-  double unit(std::uint64_t index) { return (static_cast<double>(bits(index)) + 0.5) * 0x1p-32; }  // in (0, 1)
+  double unit(std::uint64_t index) {
+    return (static_cast<double>(bits(index)) + 0.5) * 0x1p-32;
+  }  // in (0, 1)
   double normal(std::uint64_t index) { return Rng::to_normal(unit(index)); }
 
  private:
@@ -35,7 +37,8 @@ class Draws {
 };
 
 // The value of the element `index`, which is number `column` of `length` along the last axis.
-double draw(const Distribution& d, Draws& draws, std::int64_t index, std::int64_t column, std::int64_t length) {
+double draw(const Distribution& d, Draws& draws, std::int64_t index, std::int64_t column,
+            std::int64_t length) {
   const auto at = static_cast<std::uint64_t>(index);
   switch (d.form) {
     case Distribution::Form::kNormal: return d.a + d.b * draws.normal(at);
@@ -51,11 +54,11 @@ double draw(const Distribution& d, Draws& draws, std::int64_t index, std::int64_
       return column == hot ? d.a : 0;
     }
     case Distribution::Form::kSorted:
-      return d.a + (d.b - d.a) * ((static_cast<double>(column) + draws.unit(at)) / static_cast<double>(length));
+      return d.a +
+             (d.b - d.a) * ((static_cast<double>(column) + draws.unit(at)) / static_cast<double>(length));
     case Distribution::Form::kCancel:
       return column % 2 == 0 ? d.a * draws.normal(at) : -d.a * draws.normal(at - 1);
-    case Distribution::Form::kSpikes:
-      return (draws.bits(at) & 255) == 0 ? d.b : d.a * draws.normal(at);
+    case Distribution::Form::kSpikes: return (draws.bits(at) & 255) == 0 ? d.b : d.a * draws.normal(at);
   }
   return 0;
 }
@@ -67,8 +70,8 @@ std::uint64_t bits_for(double value, DType dtype) {
 
 }  // namespace
 
-Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution& distribution, std::uint64_t seed,
-                            std::string_view stream) {
+Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution& distribution,
+                            std::uint64_t seed, std::string_view stream) {
   const std::int64_t length = shape.empty() ? 1 : std::max<std::int64_t>(1, shape.back());
   KW_TRY(tensor::Tensor made, tensor::Tensor::zeros(dtype, std::move(shape)));
   const Rng rng(seed, hash_64(stream));
@@ -90,8 +93,8 @@ Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution
   return made;
 }
 
-Result<std::vector<tensor::Tensor>> make_inputs(const Problem& problem, const Workload& workload, std::uint64_t seed,
-                                                std::int64_t limit) {
+Result<std::vector<tensor::Tensor>> make_inputs(const Problem& problem, const Workload& workload,
+                                                std::uint64_t seed, std::int64_t limit) {
   KW_TRY_VOID(check_workload(problem, workload));
   std::vector<tensor::Tensor> inputs;
   double total = 0;
@@ -101,14 +104,17 @@ Result<std::vector<tensor::Tensor>> make_inputs(const Problem& problem, const Wo
     total += static_cast<double>(tensor::byte_count(input.dtype, count));
   }
   if (total > static_cast<double>(limit))
-    return fail(ErrorCode::kLimit, "the inputs of workload '{}' take {:.0f} MiB, more than the limit of {} MiB; choose a smaller one",
-                workload.name, total / (1 << 20), limit >> 20);
+    return fail(
+        ErrorCode::kLimit,
+        "the inputs of workload '{}' take {:.0f} MiB, more than the limit of {} MiB; choose a smaller one",
+        workload.name, total / (1 << 20), limit >> 20);
   for (const TensorDecl& input : problem.inputs) {
     const Distribution* distribution = &input.distribution;
     for (const auto& [name, other] : workload.inputs)
       if (name == input.name) distribution = &other;
     KW_TRY(tensor::Shape shape, shape_of(input, workload));
-    KW_TRY(tensor::Tensor made, fill(input.dtype, std::move(shape), *distribution, seed, problem.name + "/" + input.name));
+    KW_TRY(tensor::Tensor made,
+           fill(input.dtype, std::move(shape), *distribution, seed, problem.name + "/" + input.name));
     inputs.push_back(std::move(made));
   }
   return inputs;

@@ -23,8 +23,7 @@ inline constexpr std::int64_t kDefaultInputLimit = std::int64_t{8} << 30;
 
 // One tensor per input, in the order of problem.inputs, at the declared dtypes.
 Result<std::vector<tensor::Tensor>> make_inputs(const Problem& problem, const Workload& workload,
-                                                std::uint64_t seed,
-                                                std::int64_t limit = kDefaultInputLimit);
+                                                std::uint64_t seed, std::int64_t limit = kDefaultInputLimit);
 
 // One tensor by distribution; `stream` tells apart tensors of the same seed.
 Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution& distribution,

@@ -22,7 +22,8 @@ class Lexer {
     }
     while (list_.errors.empty() && at_ < text_.size()) step();
     Token end = make(Token::Form::kNewline, at_, at_);
-    if (!list_.tokens.empty() && list_.tokens.back().form != Token::Form::kNewline) list_.tokens.push_back(end);
+    if (!list_.tokens.empty() && list_.tokens.back().form != Token::Form::kNewline)
+      list_.tokens.push_back(end);
     end.form = Token::Form::kEnd;
     list_.tokens.push_back(end);
     return std::move(list_);
@@ -80,10 +81,15 @@ class Lexer {
     bool real = false;
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      const bool exponent_sign = (c == '+' || c == '-') && !digits.empty() && (digits.back() == 'e' || digits.back() == 'E');
-      if (is_digit(c)) digits += c;
-      else if (c == '.' || c == 'e' || c == 'E' || exponent_sign) { digits += c; real = true; }
-      else if (c != '_') break;
+      const bool exponent_sign =
+          (c == '+' || c == '-') && !digits.empty() && (digits.back() == 'e' || digits.back() == 'E');
+      if (is_digit(c))
+        digits += c;
+      else if (c == '.' || c == 'e' || c == 'E' || exponent_sign) {
+        digits += c;
+        real = true;
+      } else if (c != '_')
+        break;
       ++at_;
     }
     Token token = make(real ? Token::Form::kNumber : Token::Form::kInteger, begin, at_);

@@ -18,9 +18,9 @@ inline constexpr std::size_t kLongestText = std::size_t{1} << 20;
 struct Token {
   enum class Form { kName, kInteger, kNumber, kString, kSymbol, kNewline, kEnd };
   Form form = Form::kEnd;
-  std::string_view text;      // into the source; of a string: without its quotes
-  std::int64_t integer = 0;   // kInteger, at most 2^62
-  double number = 0;          // kInteger and kNumber
+  std::string_view text;     // into the source; of a string: without its quotes
+  std::int64_t integer = 0;  // kInteger, at most 2^62
+  double number = 0;         // kInteger and kNumber
   int line = 1;
   int column = 1;
   int length() const { return static_cast<int>(text.size()) + (form == Form::kString ? 2 : 0); }

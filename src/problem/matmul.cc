@@ -11,8 +11,8 @@
 namespace kw::problem {
 namespace {
 
-constexpr std::int64_t kRows = 4;          // of the tile
-constexpr std::int64_t kDepth = 256;       // of a panel
+constexpr std::int64_t kRows = 4;     // of the tile
+constexpr std::int64_t kDepth = 256;  // of a panel
 constexpr std::int64_t kRowsPerPiece = 64;
 
 template <typename T>
@@ -75,7 +75,9 @@ struct Sizes {
 };
 
 template <typename T>
-T element(double value, bool absolute) { return static_cast<T>(absolute ? std::abs(value) : value); }
+T element(double value, bool absolute) {
+  return static_cast<T>(absolute ? std::abs(value) : value);
+}
 
 // b[k][n] as panels of kWidth columns, each panel all of k; zero beyond n.
 template <typename T>
@@ -83,21 +85,23 @@ void pack_b(const double* b, const Sizes& s, bool absolute, std::vector<T>& pack
   constexpr std::int64_t width = kWidth<T>;
   const std::int64_t panels = (s.n + width - 1) / width;
   packed.resize(static_cast<std::size_t>(panels * width * s.k));
-  for_pieces(panels, std::max<std::int64_t>(1, (1 << 14) / (width * std::max<std::int64_t>(1, s.k))), threads, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = begin; p < end; ++p) {
-      T* to = packed.data() + p * width * s.k;
-      const std::int64_t first = p * width, count = std::min(width, s.n - first);
-      for (std::int64_t k = 0; k < s.k; ++k, to += width) {
-        for (std::int64_t c = 0; c < count; ++c) to[c] = element<T>(b[k * s.n + first + c], absolute);
-        for (std::int64_t c = count; c < width; ++c) to[c] = 0;
-      }
-    }
-  });
+  for_pieces(panels, std::max<std::int64_t>(1, (1 << 14) / (width * std::max<std::int64_t>(1, s.k))), threads,
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t p = begin; p < end; ++p) {
+                 T* to = packed.data() + p * width * s.k;
+                 const std::int64_t first = p * width, count = std::min(width, s.n - first);
+                 for (std::int64_t k = 0; k < s.k; ++k, to += width) {
+                   for (std::int64_t c = 0; c < count; ++c)
+                     to[c] = element<T>(b[k * s.n + first + c], absolute);
+                   for (std::int64_t c = count; c < width; ++c) to[c] = 0;
+                 }
+               }
+             });
 }
 
 template <typename T>
-void multiply_rows(const double* a, const std::vector<T>& packed, const Sizes& s, bool absolute, std::int64_t row, std::int64_t end,
-                   double* out) {
+void multiply_rows(const double* a, const std::vector<T>& packed, const Sizes& s, bool absolute,
+                   std::int64_t row, std::int64_t end, double* out) {
   constexpr std::int64_t width = kWidth<T>;
   const Tile<T> multiply = choose_tile<T>();
   const std::int64_t groups = (end - row + kRows - 1) / kRows, panels = (s.n + width - 1) / width;
@@ -109,7 +113,8 @@ void multiply_rows(const double* a, const std::vector<T>& packed, const Sizes& s
       for (std::int64_t r = 0; r < kRows; ++r) {
         const std::int64_t i = row + g * kRows + r;
         T* to = rows.data() + g * kRows * kDepth + r;
-        for (std::int64_t k = 0; k < depth; ++k) to[k * kRows] = i < end ? element<T>(a[i * s.k + k0 + k], absolute) : T{0};
+        for (std::int64_t k = 0; k < depth; ++k)
+          to[k * kRows] = i < end ? element<T>(a[i * s.k + k0 + k], absolute) : T{0};
       }
     for (std::int64_t p = 0; p < panels; ++p)
       for (std::int64_t g = 0; g < groups; ++g)
@@ -119,24 +124,29 @@ void multiply_rows(const double* a, const std::vector<T>& packed, const Sizes& s
   for (std::int64_t i = row; i < end; ++i)
     for (std::int64_t j = 0; j < s.n; ++j) {
       const std::int64_t g = (i - row) / kRows, p = j / width;
-      out[i * s.n + j] = static_cast<double>(tiles[static_cast<std::size_t>(((g * panels + p) * kRows + (i - row) % kRows) * width + j % width)]);
+      out[i * s.n + j] = static_cast<double>(tiles[static_cast<std::size_t>(
+          ((g * panels + p) * kRows + (i - row) % kRows) * width + j % width)]);
     }
 }
 
 // A matrix by one column: packing would do width times the work.
 template <typename T>
-void multiply_vector(const double* a, const double* b, const Sizes& s, bool absolute, double* out, int threads) {
-  for_pieces(s.m, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, s.k)), threads, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      T sum = 0;
-      for (std::int64_t k = 0; k < s.k; ++k) sum += element<T>(a[i * s.k + k], absolute) * element<T>(b[k], absolute);
-      out[i] = static_cast<double>(sum);
-    }
-  });
+void multiply_vector(const double* a, const double* b, const Sizes& s, bool absolute, double* out,
+                     int threads) {
+  for_pieces(s.m, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, s.k)), threads,
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i) {
+                 T sum = 0;
+                 for (std::int64_t k = 0; k < s.k; ++k)
+                   sum += element<T>(a[i * s.k + k], absolute) * element<T>(b[k], absolute);
+                 out[i] = static_cast<double>(sum);
+               }
+             });
 }
 
 template <typename T>
-void multiply_batches(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool absolute, int threads) {
+void multiply_batches(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool absolute,
+                      int threads) {
   const std::size_t rank = shape.size();
   const Sizes s{shape[rank - 2], shape[rank - 1], a.shape.back()};
   const tensor::Shape batch(shape.begin(), shape.end() - 2);
@@ -174,9 +184,12 @@ void multiply_batches(const Array& a, const Array& b, double* out, const tensor:
 
 }  // namespace
 
-void matmul(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool single, bool absolute, int threads) {
-  if (single) multiply_batches<float>(a, b, out, shape, absolute, threads);
-  else multiply_batches<double>(a, b, out, shape, absolute, threads);
+void matmul(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool single,
+            bool absolute, int threads) {
+  if (single)
+    multiply_batches<float>(a, b, out, shape, absolute, threads);
+  else
+    multiply_batches<double>(a, b, out, shape, absolute, threads);
 }
 
 }  // namespace kw::problem

@@ -13,7 +13,8 @@ constexpr std::int64_t kPiece = 1 << 15;
 
 std::vector<std::int64_t> row_major_strides(const tensor::Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
-  for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
+  for (std::size_t axis = shape.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
   return strides;
 }
 
@@ -26,8 +27,8 @@ std::vector<std::int64_t> broadcast_strides(const tensor::Shape& from, const ten
   return strides;
 }
 
-void copy_strided(const double* source, const tensor::Shape& shape, const std::vector<std::int64_t>& strides, double* out,
-                  int threads) {
+void copy_strided(const double* source, const tensor::Shape& shape, const std::vector<std::int64_t>& strides,
+                  double* out, int threads) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;
   if (shape.empty()) {
     *out = *source;
@@ -46,30 +47,34 @@ void copy_strided(const double* source, const tensor::Shape& shape, const std::v
   const std::int64_t height = other == last ? 1 : shape[other];
   const auto out_strides = row_major_strides(shape);
   const std::int64_t row_size = inner * height;
-  for_pieces(rows * ((height + kTile - 1) / kTile), std::max<std::int64_t>(1, kPiece / std::max<std::int64_t>(1, row_size)), threads,
+  for_pieces(rows * ((height + kTile - 1) / kTile),
+             std::max<std::int64_t>(1, kPiece / std::max<std::int64_t>(1, row_size)), threads,
              [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t tiles = (height + kTile - 1) / kTile;
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      std::int64_t rest = unit / tiles, from = 0, to = 0;
-      const std::int64_t h0 = unit % tiles * kTile, h1 = std::min(height, h0 + kTile);
-      for (std::size_t axis = last; axis-- > 0;) {
-        if (axis == other) continue;
-        from += rest % shape[axis] * strides[axis];
-        to += rest % shape[axis] * out_strides[axis];
-        rest /= shape[axis];
-      }
-      if (other == last) {
-        if (step == 1) std::memcpy(out + to, source + from, static_cast<std::size_t>(inner) * sizeof(double));
-        else for (std::int64_t i = 0; i < inner; ++i) out[to + i] = source[from + i * step];
-        continue;
-      }
-      for (std::int64_t i0 = 0; i0 < inner; i0 += kTile)
-        for (std::int64_t h = h0; h < h1; ++h) {
-          double* row = out + to + h * out_strides[other];
-          for (std::int64_t i = i0; i < std::min(inner, i0 + kTile); ++i) row[i] = source[from + h + i * step];
-        }
-    }
-  });
+               const std::int64_t tiles = (height + kTile - 1) / kTile;
+               for (std::int64_t unit = begin; unit < end; ++unit) {
+                 std::int64_t rest = unit / tiles, from = 0, to = 0;
+                 const std::int64_t h0 = unit % tiles * kTile, h1 = std::min(height, h0 + kTile);
+                 for (std::size_t axis = last; axis-- > 0;) {
+                   if (axis == other) continue;
+                   from += rest % shape[axis] * strides[axis];
+                   to += rest % shape[axis] * out_strides[axis];
+                   rest /= shape[axis];
+                 }
+                 if (other == last) {
+                   if (step == 1)
+                     std::memcpy(out + to, source + from, static_cast<std::size_t>(inner) * sizeof(double));
+                   else
+                     for (std::int64_t i = 0; i < inner; ++i) out[to + i] = source[from + i * step];
+                   continue;
+                 }
+                 for (std::int64_t i0 = 0; i0 < inner; i0 += kTile)
+                   for (std::int64_t h = h0; h < h1; ++h) {
+                     double* row = out + to + h * out_strides[other];
+                     for (std::int64_t i = i0; i < std::min(inner, i0 + kTile); ++i)
+                       row[i] = source[from + h + i * step];
+                   }
+               }
+             });
 }
 
 void concat(const std::vector<Array>& parts, std::int64_t axis, double* out) {
@@ -98,10 +103,12 @@ Status take(const Array& a, const Array& index, std::int64_t axis, double* out) 
   for (std::int64_t p = 0; p < picks; ++p) {
     const double at = index.data[p];
     if (!(at >= 0 && at < static_cast<double>(size)))
-      return fail(ErrorCode::kInvalid, "take: index {} at {} is outside an axis of size {}; fill the index with integers(0, …)", at,
-                  tensor::index_text(index.shape, p), size);
+      return fail(ErrorCode::kInvalid,
+                  "take: index {} at {} is outside an axis of size {}; fill the index with integers(0, …)",
+                  at, tensor::index_text(index.shape, p), size);
     for (std::int64_t o = 0; o < outer; ++o)
-      std::copy_n(a.data + (o * size + static_cast<std::int64_t>(at)) * inner, inner, out + (o * picks + p) * inner);
+      std::copy_n(a.data + (o * size + static_cast<std::int64_t>(at)) * inner, inner,
+                  out + (o * picks + p) * inner);
   }
   return {};
 }

@@ -35,7 +35,8 @@ int distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   if (name.size() > kLongest) return {};
   std::string best;
-  int least = static_cast<int>(std::max<std::size_t>(std::min<std::size_t>(name.size(), 2), 2 * name.size() / 3)) + 1;
+  int least =
+      static_cast<int>(std::max<std::size_t>(std::min<std::size_t>(name.size(), 2), 2 * name.size() / 3)) + 1;
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongest || candidate == name) continue;
     const int d = distance(name, candidate);

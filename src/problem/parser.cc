@@ -20,8 +20,9 @@ struct Section {
   std::string_view name;
   bool required;
 };
-constexpr Section kSections[] = {{"axes", false},     {"attributes", false}, {"inputs", true},    {"outputs", true},
-                                 {"reference", true}, {"workloads", true},   {"tolerance", false}};
+constexpr Section kSections[] = {{"axes", false},     {"attributes", false}, {"inputs", true},
+                                 {"outputs", true},   {"reference", true},   {"workloads", true},
+                                 {"tolerance", false}};
 constexpr Role kRoles[] = {Role::kSmallest, Role::kShape, Role::kEmulator, Role::kReal};
 
 struct DistributionRule {
@@ -58,7 +59,8 @@ class Parser {
     // Past a character that is no token everything is noise: keep what came before it, then name it.
     for (Error& unread : list.errors) {
       std::erase_if(errors, [&](const Error& e) {
-        return e.span && (e.span->line > unread.span->line || (e.span->line == unread.span->line && e.span->column >= unread.span->column));
+        return e.span && (e.span->line > unread.span->line ||
+                          (e.span->line == unread.span->line && e.span->column >= unread.span->column));
       });
       errors.push_back(std::move(unread));
     }
@@ -86,14 +88,19 @@ class Parser {
     return false;
   }
 
-  Error error(const Token& token, std::string message) const { return error_at(text_, problem_.file, token, std::move(message)); }
-  Span span(const Token& token) const { return Span{problem_.file, token.line, token.column, token.length()}; }
+  Error error(const Token& token, std::string message) const {
+    return error_at(text_, problem_.file, token, std::move(message));
+  }
+  Span span(const Token& token) const {
+    return Span{problem_.file, token.line, token.column, token.length()};
+  }
 
   void skip_newlines() {
     while (cursor_.peek().form == Token::Form::kNewline) cursor_.next();
   }
   void skip_line() {
-    while (cursor_.peek().form != Token::Form::kNewline && cursor_.peek().form != Token::Form::kEnd) cursor_.next();
+    while (cursor_.peek().form != Token::Form::kNewline && cursor_.peek().form != Token::Form::kEnd)
+      cursor_.next();
     skip_newlines();
   }
   Status end_line(std::string_view after) {
@@ -102,7 +109,8 @@ class Parser {
       skip_newlines();
       return {};
     }
-    return fail(error(token, fmt::format("expected the end of the line after {}, found {}", after, token_text(token))));
+    return fail(error(
+        token, fmt::format("expected the end of the line after {}, found {}", after, token_text(token))));
   }
 
   Result<Token> expect_name(std::string_view what) {
@@ -135,7 +143,9 @@ class Parser {
   Status parse_heading() {
     const Token word = cursor_.peek();
     if (word.text != "problem" || word.form != Token::Form::kName)
-      return fail(error(word, fmt::format("a problem file starts with: problem NAME: \"what it computes\"; found {}", token_text(word))));
+      return fail(
+          error(word, fmt::format("a problem file starts with: problem NAME: \"what it computes\"; found {}",
+                                  token_text(word))));
     cursor_.next();
     KW_TRY(const Token name, expect_name("the name of the problem"));
     problem_.name = std::string(name.text.substr(0, 100));
@@ -151,8 +161,10 @@ class Parser {
   Status parse_section(std::size_t& next) {
     const Token word = cursor_.peek();
     if (word.column != 1 || word.form != Token::Form::kName)
-      return fail(error(word, "expected a section at the start of a line: axes, attributes, inputs, outputs, reference, "
-                              "workloads or tolerance"));
+      return fail(
+          error(word,
+                "expected a section at the start of a line: axes, attributes, inputs, outputs, reference, "
+                "workloads or tolerance"));
     std::size_t index = 0;
     std::vector<std::string> known;
     for (const Section& section : kSections) {
@@ -166,16 +178,20 @@ class Parser {
     cursor_.next();
     if (index < next) {
       skip_body();
-      return fail(error(word, fmt::format("section '{}' comes too late or twice; the order is axes, attributes, inputs, "
-                                          "outputs, reference, workloads, tolerance", word.text)));
+      return fail(error(
+          word, fmt::format("section '{}' comes too late or twice; the order is axes, attributes, inputs, "
+                            "outputs, reference, workloads, tolerance",
+                            word.text)));
     }
     next = index + 1;
     KW_TRY_VOID(expressions_->expect(":", "after the name of a section"));
     KW_TRY_VOID(end_line("the ':' of a section"));
-    while (cursor_.peek().form != Token::Form::kEnd && cursor_.peek().column > 1 && errors.size() < kMostErrors) {
+    while (cursor_.peek().form != Token::Form::kEnd && cursor_.peek().column > 1 &&
+           errors.size() < kMostErrors) {
       const std::size_t start = cursor_.at;
       if (take(parse_item(word.text))) continue;
-      const bool read_whole = cursor_.at > start && cursor_.tokens[cursor_.at - 1].form == Token::Form::kNewline;
+      const bool read_whole =
+          cursor_.at > start && cursor_.tokens[cursor_.at - 1].form == Token::Form::kNewline;
       if (!read_whole) skip_line();
     }
     return {};
@@ -205,8 +221,8 @@ class Parser {
       Constraint constraint;
       if (!left) return stop_declaring(std::move(left).error());
       const Token relation = cursor_.peek();
-      const bool compares = relation.text == "==" || relation.text == "!=" || relation.text == "<" || relation.text == "<=" ||
-                            relation.text == ">" || relation.text == ">=";
+      const bool compares = relation.text == "==" || relation.text == "!=" || relation.text == "<" ||
+                            relation.text == "<=" || relation.text == ">" || relation.text == ">=";
       if (compares) {
         cursor_.next();
         auto right = expressions_->parse_size();
@@ -222,10 +238,13 @@ class Parser {
       std::vector<std::string> names;
       left->collect_axes(names);
       if (compares) problem_.constraints.back().right.collect_axes(names);
-      if (names.empty()) return fail(error(start, "expected an axis or a constraint, as in M >= 1 or K % 8 == 0"));
-      if (!compares && names.size() != 1) return fail(error(relation, "expected a relation: == != < <= > >="));
+      if (names.empty())
+        return fail(error(start, "expected an axis or a constraint, as in M >= 1 or K % 8 == 0"));
+      if (!compares && names.size() != 1)
+        return fail(error(relation, "expected a relation: == != < <= > >="));
       for (const std::string& name : names) {
-        const bool known = std::any_of(problem_.axes.begin(), problem_.axes.end(), [&](const Axis& a) { return a.name == name; });
+        const bool known = std::any_of(problem_.axes.begin(), problem_.axes.end(),
+                                       [&](const Axis& a) { return a.name == name; });
         if (!known) problem_.axes.push_back({name, span(start)});
       }
       if (problem_.axes.size() > kMostProblemAxes || problem_.constraints.size() > 256)
@@ -282,10 +301,12 @@ class Parser {
     if (cursor_.accept("~")) {
       KW_TRY(declaration.distribution, parse_distribution());
     } else if (kind_of(declaration.dtype) != Kind::kReal) {
-      return fail(error(cursor_.peek(), "an integer or boolean input needs a distribution, as in ~ integers(0, N)"));
+      return fail(
+          error(cursor_.peek(), "an integer or boolean input needs a distribution, as in ~ integers(0, N)"));
     }
     builder_.set_span(declaration.span);
-    const auto made = builder_.input(static_cast<std::int32_t>(problem_.inputs.size()), declaration.dtype, declaration.shape);
+    const auto made = builder_.input(static_cast<std::int32_t>(problem_.inputs.size()), declaration.dtype,
+                                     declaration.shape);
     if (!made) return fail(error(name, made.error().message));
     declaration.node = *made;
     declare(name, Symbol::Form::kInput).node = declaration.node;
@@ -310,16 +331,22 @@ class Parser {
     while (!cursor_.accept(")")) {
       if (count > 0) KW_TRY_VOID(expressions_->expect(",", "or ')' in a distribution"));
       KW_TRY(const double value, expressions_->parse_signed_number());
-      if (count == rule->parameters) { ++count; break; }
+      if (count == rule->parameters) {
+        ++count;
+        break;
+      }
       values[count++] = value;
     }
     if (count != rule->parameters) return fail(error(name, fmt::format("write {}", rule->signature)));
     distribution.a = values[0];
     distribution.b = values[1];
-    const bool range = rule->form == Distribution::Form::kUniform || rule->form == Distribution::Form::kIntegers ||
+    const bool range = rule->form == Distribution::Form::kUniform ||
+                       rule->form == Distribution::Form::kIntegers ||
                        rule->form == Distribution::Form::kSorted;
-    if (range && !(distribution.a <= distribution.b && std::abs(distribution.a) < 1e15 && std::abs(distribution.b) < 1e15))
-      return fail(error(name, fmt::format("{}: low must not be above high, both below 1e15", rule->signature)));
+    if (range && !(distribution.a <= distribution.b && std::abs(distribution.a) < 1e15 &&
+                   std::abs(distribution.b) < 1e15))
+      return fail(
+          error(name, fmt::format("{}: low must not be above high, both below 1e15", rule->signature)));
     return distribution;
   }
 
@@ -338,9 +365,10 @@ class Parser {
                                      [&](const TensorDecl& d) { return d.name == name.text; });
     const auto found = scope_.find(name.text);
     const bool is_output = output != problem_.outputs.end();
-    if (found != scope_.end() && (!is_output || output->node >= 0) && found->second.form != Symbol::Form::kFailed)
-      return fail(error(name, fmt::format("'{}' is already {}, of line {}; each name is assigned once", name.text,
-                                          form_name(found->second.form), found->second.line)));
+    if (found != scope_.end() && (!is_output || output->node >= 0) &&
+        found->second.form != Symbol::Form::kFailed)
+      return fail(error(name, fmt::format("'{}' is already {}, of line {}; each name is assigned once",
+                                          name.text, form_name(found->second.form), found->second.line)));
     const Symbol::Form form = is_output ? Symbol::Form::kOutput : Symbol::Form::kName;
     declare(name, Symbol::Form::kFailed);
     std::optional<DType> stored;
@@ -377,15 +405,17 @@ class Parser {
     for (std::size_t i = 0; fits && i < made.size(); ++i)
       fits = made[i] == declared[i] || made[i].has_quotient() || declared[i].has_quotient();
     if (fits) return {};
-    return fail(error(name, fmt::format("'{}' is declared with shape {}, but this makes {}", name.text, shape_text(declared),
-                                        shape_text(made))));
+    return fail(error(name, fmt::format("'{}' is declared with shape {}, but this makes {}", name.text,
+                                        shape_text(declared), shape_text(made))));
   }
 
   Status check_output_kind(const TensorDecl& output, NodeId node, const Token& name) const {
     const Kind made = builder_.node(node).kind, declared = kind_of(output.dtype);
     if (made == declared || (made == Kind::kInteger && declared == Kind::kReal)) return {};
-    return fail(error(name, fmt::format("'{}' is declared {}, but this makes a value of kind {}; write cast(…, {})", name.text,
-                                        tensor::name_of(output.dtype), kind_name(made), tensor::name_of(output.dtype))));
+    return fail(error(
+        name,
+        fmt::format("'{}' is declared {}, but this makes a value of kind {}; write cast(…, {})", name.text,
+                    tensor::name_of(output.dtype), kind_name(made), tensor::name_of(output.dtype))));
   }
 
   // ROLE NAME: M=1, N=2, x ~ constant(1) "note"
@@ -397,11 +427,13 @@ class Parser {
       roles.emplace_back(role_name(candidate));
       if (role_name(candidate) == role.text) chosen = candidate;
     }
-    if (!chosen) return fail(expressions_->unknown(role, "role of a workload (smallest, shape, emulator, real)", roles));
+    if (!chosen)
+      return fail(expressions_->unknown(role, "role of a workload (smallest, shape, emulator, real)", roles));
     cursor_.next();
     KW_TRY(const Token name, expect_name("the name of the workload"));
     if (problem_.find_workload(name.text) != nullptr)
-      return fail(error(name, fmt::format("a workload '{}' is there already; choose another name", name.text)));
+      return fail(
+          error(name, fmt::format("a workload '{}' is there already; choose another name", name.text)));
     Workload workload;
     workload.name = std::string(name.text);
     workload.role = *chosen;
@@ -423,7 +455,8 @@ class Parser {
       if (constraint.relation == "==" && fixed) workload.axes.try_emplace(constraint.left.text(), *fixed);
     }
     std::erase_if(workload.axes, [&](const auto& entry) {
-      return std::none_of(problem_.axes.begin(), problem_.axes.end(), [&](const Axis& a) { return a.name == entry.first; });
+      return std::none_of(problem_.axes.begin(), problem_.axes.end(),
+                          [&](const Axis& a) { return a.name == entry.first; });
     });
     if (problem_.workloads.size() >= kMostWorkloads)
       return fail(error(name, fmt::format("more than {} workloads", kMostWorkloads)));
@@ -451,7 +484,8 @@ class Parser {
     }
     std::vector<std::string> known;
     for (const Axis& axis : problem_.axes) known.push_back(axis.name);
-    if (std::find(known.begin(), known.end(), name.text) == known.end()) return fail(expressions_->unknown(name, "axis", known));
+    if (std::find(known.begin(), known.end(), name.text) == known.end())
+      return fail(expressions_->unknown(name, "axis", known));
     KW_TRY_VOID(expressions_->expect("=", "after an axis (or '~' after an input)"));
     const Token number = cursor_.next();
     if (number.form != Token::Form::kInteger)
@@ -480,16 +514,19 @@ class Parser {
         if (kSections[i].name == name) return i;
       return std::size(kSections);
     };
-    if (problem_.outputs.empty()) errors.push_back(error(end, "section 'outputs:' is missing or empty; name what is computed"));
+    if (problem_.outputs.empty())
+      errors.push_back(error(end, "section 'outputs:' is missing or empty; name what is computed"));
     for (const TensorDecl& output : problem_.outputs)
       if (output.node < 0) {
-        Error missing = error(end, fmt::format("output '{}' is never assigned; add {} = … to the reference", output.name, output.name));
+        Error missing = error(end, fmt::format("output '{}' is never assigned; add {} = … to the reference",
+                                               output.name, output.name));
         missing.span = output.span;
         missing.source_line = std::string(line_of(text_, output.span.line));
         errors.push_back(std::move(missing));
       }
     if (next <= last("workloads") || problem_.workloads.empty())
-      errors.push_back(error(end, "section 'workloads:' is missing or empty; add at least: smallest NAME: M=1"));
+      errors.push_back(
+          error(end, "section 'workloads:' is missing or empty; add at least: smallest NAME: M=1"));
   }
 
   Problem problem_;

@@ -27,14 +27,18 @@ Status check_node(const Problem& problem, const Node& node, const NodeShapes& kn
   if (node.op == Op::kSlice) {
     KW_TRY(const std::int64_t start, node.start.evaluate(axes));
     KW_TRY(const std::int64_t stop, node.stop.evaluate(axes));
-    const auto size = known.shapes[static_cast<std::size_t>(node.operands[0])][static_cast<std::size_t>(node.axes[0])];
+    const auto size =
+        known.shapes[static_cast<std::size_t>(node.operands[0])][static_cast<std::size_t>(node.axes[0])];
     if (start < 0 || start > stop || stop > size)
       return placed(problem, node, ErrorCode::kInvalid,
-                    fmt::format("slice {}:{} of an axis of size {}; constrain the axes so that it fits", start, stop, size));
+                    fmt::format("slice {}:{} of an axis of size {}; constrain the axes so that it fits",
+                                start, stop, size));
   }
-  const bool needs_elements = node.op == Op::kReduceMax || node.op == Op::kReduceMin || node.op == Op::kArgmax || node.op == Op::kArgmin;
+  const bool needs_elements = node.op == Op::kReduceMax || node.op == Op::kReduceMin ||
+                              node.op == Op::kArgmax || node.op == Op::kArgmin;
   if (needs_elements && count > 0 && known.counts[static_cast<std::size_t>(node.operands[0])] == 0)
-    return placed(problem, node, ErrorCode::kInvalid, fmt::format("{} of no elements; constrain the axis to be at least 1", op_name(node.op)));
+    return placed(problem, node, ErrorCode::kInvalid,
+                  fmt::format("{} of no elements; constrain the axis to be at least 1", op_name(node.op)));
   return {};
 }
 
@@ -46,7 +50,8 @@ void mark_live(const Problem& problem, NodeShapes& known, bool keep_names) {
     for (const NamedNode& name : problem.names) known.live[static_cast<std::size_t>(name.node)] = true;
   for (std::size_t i = known.live.size(); i-- > 0;)
     if (known.live[i])
-      for (NodeId operand : problem.graph.nodes[i].operands) known.live[static_cast<std::size_t>(operand)] = true;
+      for (NodeId operand : problem.graph.nodes[i].operands)
+        known.live[static_cast<std::size_t>(operand)] = true;
 }
 
 }  // namespace
@@ -83,22 +88,25 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
     KW_TRY(const tensor::Shape declared, concrete(output.shape, axes));
     const auto& made = known.shapes[static_cast<std::size_t>(output.node)];
     if (declared != made)
-      return placed(problem, nodes[static_cast<std::size_t>(output.node)], ErrorCode::kInvalid,
-                    fmt::format("output '{}' is declared {} and computed {}; constrain the axes so that they agree", output.name,
-                                tensor::shape_text(declared), tensor::shape_text(made)));
+      return placed(
+          problem, nodes[static_cast<std::size_t>(output.node)], ErrorCode::kInvalid,
+          fmt::format("output '{}' is declared {} and computed {}; constrain the axes so that they agree",
+                      output.name, tensor::shape_text(declared), tensor::shape_text(made)));
   }
   // Last readers, and the peak: a node's result and its operands are alive at once.
   std::vector<NodeId> last(nodes.size(), -1);
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (known.live[i])
-      for (NodeId operand : nodes[i].operands) last[static_cast<std::size_t>(operand)] = static_cast<NodeId>(i);
+      for (NodeId operand : nodes[i].operands)
+        last[static_cast<std::size_t>(operand)] = static_cast<NodeId>(i);
   std::vector<bool> kept(nodes.size(), false);
   for (const TensorDecl& output : problem.outputs)
     if (output.node >= 0) kept[static_cast<std::size_t>(output.node)] = true;
   if (keep_names)
     for (const NamedNode& name : problem.names) kept[static_cast<std::size_t>(name.node)] = true;
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (last[i] >= 0 && !kept[i]) known.freed[static_cast<std::size_t>(last[i])].push_back(static_cast<NodeId>(i));
+    if (last[i] >= 0 && !kept[i])
+      known.freed[static_cast<std::size_t>(last[i])].push_back(static_cast<NodeId>(i));
   double alive = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!known.live[i]) continue;
@@ -108,7 +116,8 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
       if (op_group(nodes[i].op) == OpGroup::kReduce || op_group(nodes[i].op) == OpGroup::kPick)
         scratch += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);
     known.peak_bytes = std::max(known.peak_bytes, alive + scratch);
-    for (NodeId dead : known.freed[i]) alive -= 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(dead)]);
+    for (NodeId dead : known.freed[i])
+      alive -= 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(dead)]);
   }
   return known;
 }

@@ -11,10 +11,10 @@
 namespace kw::problem {
 
 struct NodeShapes {
-  std::vector<tensor::Shape> shapes;        // by node
-  std::vector<std::int64_t> counts;         // elements, by node
-  std::vector<std::vector<NodeId>> freed;   // by node: operands whose last reader it is
-  std::vector<bool> live;                   // by node: an output needs it
+  std::vector<tensor::Shape> shapes;       // by node
+  std::vector<std::int64_t> counts;        // elements, by node
+  std::vector<std::vector<NodeId>> freed;  // by node: operands whose last reader it is
+  std::vector<bool> live;                  // by node: an output needs it
   double operations = 0;
   double matmul_operations = 0;
   double peak_bytes = 0;

@@ -65,7 +65,9 @@ Result<bool> Constraint::holds(const AxisValues& axes) const {
   return a >= b;
 }
 
-const Workload* Problem::find_workload(std::string_view wanted) const { return find_named(workloads, wanted); }
+const Workload* Problem::find_workload(std::string_view wanted) const {
+  return find_named(workloads, wanted);
+}
 const TensorDecl* Problem::find_input(std::string_view wanted) const { return find_named(inputs, wanted); }
 const TensorDecl* Problem::find_output(std::string_view wanted) const { return find_named(outputs, wanted); }
 
@@ -90,30 +92,34 @@ Status check_workload(const Problem& problem, const Workload& workload) {
     known.push_back(axis.name);
     const auto at = workload.axes.find(axis.name);
     if (at == workload.axes.end())
-      return fail(ErrorCode::kInvalid, "workload '{}' does not set axis '{}'; add {}=…", workload.name, axis.name, axis.name);
+      return fail(ErrorCode::kInvalid, "workload '{}' does not set axis '{}'; add {}=…", workload.name,
+                  axis.name, axis.name);
     if (at->second < 0 || at->second > kLargestAxis)
-      return fail(ErrorCode::kLimit, "workload '{}': axis '{}' is {}; sizes lie between 0 and 2^40", workload.name, axis.name,
-                  at->second);
+      return fail(ErrorCode::kLimit, "workload '{}': axis '{}' is {}; sizes lie between 0 and 2^40",
+                  workload.name, axis.name, at->second);
   }
   for (const auto& [name, value] : workload.axes)
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const std::string hint = nearest(name, known);
-      return fail(ErrorCode::kNotFound, "workload '{}' sets '{}', which is no axis of '{}'{}", workload.name, name, problem.name,
+      return fail(ErrorCode::kNotFound, "workload '{}' sets '{}', which is no axis of '{}'{}", workload.name,
+                  name, problem.name,
                   hint.empty() ? std::string() : fmt::format("; did you mean '{}'?", hint));
     }
   for (const auto& [name, distribution] : workload.inputs)
     if (problem.find_input(name) == nullptr)
-      return fail(ErrorCode::kNotFound, "workload '{}' fills '{}', which is no input of '{}'", workload.name, name, problem.name);
+      return fail(ErrorCode::kNotFound, "workload '{}' fills '{}', which is no input of '{}'", workload.name,
+                  name, problem.name);
   for (const Constraint& constraint : problem.constraints) {
     KW_TRY(const bool holds, constraint.holds(workload.axes));
     if (!holds)
-      return fail(ErrorCode::kInvalid, "workload '{}' breaks the constraint {} of line {}", workload.name, constraint.text,
-                  constraint.span.line);
+      return fail(ErrorCode::kInvalid, "workload '{}' breaks the constraint {} of line {}", workload.name,
+                  constraint.text, constraint.span.line);
   }
   for (const auto* list : {&problem.inputs, &problem.outputs})
     for (const TensorDecl& declaration : *list)
       if (const auto shape = shape_of(declaration, workload); !shape)
-        return fail(shape.error().code, "workload '{}', tensor '{}': {}", workload.name, declaration.name, shape.error().message);
+        return fail(shape.error().code, "workload '{}', tensor '{}': {}", workload.name, declaration.name,
+                    shape.error().message);
   // Slices, reshapes and outputs that only numbers can prove right.
   if (const auto shapes = node_shapes(problem, workload.axes); !shapes) return fail(shapes.error());
   return {};
@@ -131,16 +137,20 @@ Result<Workload> make_workload(const Problem& problem, std::string name, Role ro
 std::vector<Error> check(const Problem& problem) {
   std::vector<Error> errors;
   const auto has_role = [&](Role role) {
-    return std::any_of(problem.workloads.begin(), problem.workloads.end(), [&](const Workload& w) { return w.role == role; });
+    return std::any_of(problem.workloads.begin(), problem.workloads.end(),
+                       [&](const Workload& w) { return w.role == role; });
   };
   const Span top{problem.file, 1, 1, 0};
   if (!has_role(Role::kSmallest))
-    errors.push_back(remark(problem, top, "no workload has the role 'smallest'", "add the least work that is still the problem"));
+    errors.push_back(remark(problem, top, "no workload has the role 'smallest'",
+                            "add the least work that is still the problem"));
   if (!has_role(Role::kShape))
-    errors.push_back(remark(problem, top, "no workload has the role 'shape'", "add odd sizes, tails and size one"));
+    errors.push_back(
+        remark(problem, top, "no workload has the role 'shape'", "add odd sizes, tails and size one"));
   for (const Workload& workload : problem.workloads)
     if (workload.role == Role::kReal && workload.note.empty())
-      errors.push_back(remark(problem, workload.span, fmt::format("real workload '{}' has no note", workload.name),
+      errors.push_back(remark(problem, workload.span,
+                              fmt::format("real workload '{}' has no note", workload.name),
                               "say in quotes where the shape comes from"));
   std::vector<bool> used(problem.graph.nodes.size(), false);
   for (const TensorDecl& output : problem.outputs) used[static_cast<std::size_t>(output.node)] = true;
@@ -149,7 +159,8 @@ std::vector<Error> check(const Problem& problem) {
       for (NodeId operand : problem.graph.nodes[i].operands) used[static_cast<std::size_t>(operand)] = true;
   for (const TensorDecl& input : problem.inputs)
     if (!used[static_cast<std::size_t>(input.node)])
-      errors.push_back(remark(problem, input.span, fmt::format("no output depends on input '{}'", input.name), "use it or remove it"));
+      errors.push_back(remark(problem, input.span, fmt::format("no output depends on input '{}'", input.name),
+                              "use it or remove it"));
   std::vector<std::string> axes;
   for (const auto* list : {&problem.inputs, &problem.outputs})
     for (const TensorDecl& declaration : *list)

@@ -49,7 +49,7 @@ struct Constraint {
   Dim left;
   std::string relation;  // "==", "!=", "<", "<=", ">", ">="
   Dim right;
-  std::string text;      // as written
+  std::string text;  // as written
   Span span;
   Result<bool> holds(const AxisValues& axes) const;
 };
@@ -84,8 +84,8 @@ std::string_view role_name(Role role);  // "smallest", "shape", "emulator", "rea
 struct Workload {
   std::string name;
   Role role = Role::kShape;
-  AxisValues axes;                                                // every axis of the problem
-  std::vector<std::pair<std::string, Distribution>> inputs;       // overrides, by input name
+  AxisValues axes;                                           // every axis of the problem
+  std::vector<std::pair<std::string, Distribution>> inputs;  // overrides, by input name
   std::string note;
   Span span;
 };
@@ -99,11 +99,11 @@ struct Problem {
   std::vector<TensorDecl> inputs;
   std::vector<TensorDecl> outputs;
   Graph graph;
-  std::vector<NamedNode> names;      // in order of assignment: named intermediates and outputs
-  std::vector<Workload> workloads;   // in order of the text
-  double tolerance_factor = 4;       // `tolerance: factor = 4`
+  std::vector<NamedNode> names;     // in order of assignment: named intermediates and outputs
+  std::vector<Workload> workloads;  // in order of the text
+  double tolerance_factor = 4;      // `tolerance: factor = 4`
   std::string file;
-  std::string text;                  // the source, whole
+  std::string text;  // the source, whole
 
   const Workload* find_workload(std::string_view name) const;
   const TensorDecl* find_input(std::string_view name) const;

@@ -15,9 +15,12 @@
 namespace kw::problem {
 namespace {
 
-const char* const kNames[] = {"vector_add", "row_softmax", "rms_norm", "transpose", "reduction", "gemm_f16", "gemv", "attention_forward"};
+const char* const kNames[] = {"vector_add", "row_softmax", "rms_norm", "transpose",
+                              "reduction",  "gemm_f16",    "gemv",     "attention_forward"};
 
-std::string path_of(std::string_view name) { return fmt::format("{}/problems/{}.problem", KW_SOURCE_DIR, name); }
+std::string path_of(std::string_view name) {
+  return fmt::format("{}/problems/{}.problem", KW_SOURCE_DIR, name);
+}
 
 Problem load(std::string_view name) {
   auto problem = load_problem(path_of(name));
@@ -34,7 +37,8 @@ TEST_P(EveryProblem, IsCompleteAndShort) {
   EXPECT_LE(std::count(text->begin(), text->end(), '\n'), 40);
   const Problem problem = load(GetParam());
   EXPECT_EQ(problem.name, GetParam());
-  const auto shapes = std::count_if(problem.workloads.begin(), problem.workloads.end(), [](const Workload& w) { return w.role == Role::kShape; });
+  const auto shapes = std::count_if(problem.workloads.begin(), problem.workloads.end(),
+                                    [](const Workload& w) { return w.role == Role::kShape; });
   EXPECT_GE(shapes, 4);
 }
 
@@ -47,7 +51,8 @@ TEST_P(EveryProblem, IsAdmitted) {
       ASSERT_TRUE(admission) << format_error(admission.error());
       for (const AdmissionCase& c : admission->cases)
         EXPECT_TRUE(!c.applicable || c.as_expected) << workload.name << ", " << c.name << ": " << c.detail;
-      const auto applied = std::count_if(admission->cases.begin(), admission->cases.end(), [](const AdmissionCase& c) { return c.applicable && !c.honest; });
+      const auto applied = std::count_if(admission->cases.begin(), admission->cases.end(),
+                                         [](const AdmissionCase& c) { return c.applicable && !c.honest; });
       EXPECT_GE(applied, 6) << "zero, constant, last element, tail, other inputs, truncated";
     }
   }
@@ -64,7 +69,8 @@ TEST_P(EveryProblem, HonestKernelsPassOnEverySmallWorkload) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, EveryProblem, testing::ValuesIn(kNames), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Problems, EveryProblem, testing::ValuesIn(kNames),
+                         [](const auto& info) { return std::string(info.param); });
 
 struct Prepared {
   Problem problem;
@@ -73,7 +79,8 @@ struct Prepared {
   Tolerance tolerance;
   const Workload& workload() const { return *admission_workload(problem); }
   bool accepts(const std::vector<double>& values) const {
-    const auto got = tensor::Tensor::from_doubles(problem.outputs[0].dtype, *shape_of(problem.outputs[0], workload()), values);
+    const auto got = tensor::Tensor::from_doubles(problem.outputs[0].dtype,
+                                                  *shape_of(problem.outputs[0], workload()), values);
     const auto metrics = compare_output(problem, workload(), 0, *got, reference, tolerance);
     EXPECT_TRUE(metrics);
     return metrics->passed();
@@ -93,7 +100,8 @@ TEST(Tolerance, OneElementOffByFourUnitsFails) {
     const Prepared p = prepare(name);
     auto values = p.reference.outputs[0].to_doubles();
     EXPECT_TRUE(p.accepts(values)) << name;
-    const std::size_t middle = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+    const std::size_t middle =
+        static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
     values[middle] += 4 * tensor::ulp_at(p.problem.outputs[0].dtype, values[middle]);
     EXPECT_FALSE(p.accepts(values)) << name;
   }
@@ -111,7 +119,8 @@ TEST(Tolerance, HalfPrecisionAccumulationFails) {
       double low = 0;
       float high = 0;
       for (std::int64_t l = k; l-- > 0;) {  // another order than the reference's
-        const double product = a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
+        const double product =
+            a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
         low = round(low + product);
         high += static_cast<float>(product);
       }
@@ -131,8 +140,10 @@ TEST(Tolerance, SaysWhereItComesFrom) {
 }
 
 TEST(Tolerance, StoredNamesWidenIt) {
-  const std::string text = "problem t: \"t\"\ninputs:\n  x: f16[64, 64]\n  w: f16[64, 64]\noutputs:\n  y: f32[64, 64]\nreference:\n"
-                           "  h{} = x * x\n  y = h @ w\nworkloads:\n  smallest s:\n";
+  const std::string text =
+      "problem t: \"t\"\ninputs:\n  x: f16[64, 64]\n  w: f16[64, 64]\noutputs:\n  y: f32[64, "
+      "64]\nreference:\n"
+      "  h{} = x * x\n  y = h @ w\nworkloads:\n  smallest s:\n";
   double rtol[2];
   for (int i : {0, 1}) {
     const auto problem = parse_problem(fmt::format(fmt::runtime(text), i == 0 ? "" : ": f16"), "t");
@@ -146,11 +157,14 @@ TEST(Tolerance, StoredNamesWidenIt) {
 TEST(Inputs, DependOnTheSeedAndNothingElse) {
   const Problem problem = load("gemm_f16");
   const Workload& workload = *problem.find_workload("tails");
-  const auto once = make_inputs(problem, workload, 7), again = make_inputs(problem, workload, 7), other = make_inputs(problem, workload, 8);
+  const auto once = make_inputs(problem, workload, 7), again = make_inputs(problem, workload, 7),
+             other = make_inputs(problem, workload, 8);
   ASSERT_TRUE(once && again && other);
   EXPECT_TRUE(std::equal((*once)[0].bytes().begin(), (*once)[0].bytes().end(), (*again)[0].bytes().begin()));
   EXPECT_FALSE(std::equal((*once)[0].bytes().begin(), (*once)[0].bytes().end(), (*other)[0].bytes().begin()));
-  EXPECT_FALSE(std::equal((*once)[0].bytes().begin(), (*once)[0].bytes().begin() + 64, (*once)[1].bytes().begin())) << "a and b differ";
+  EXPECT_FALSE(
+      std::equal((*once)[0].bytes().begin(), (*once)[0].bytes().begin() + 64, (*once)[1].bytes().begin()))
+      << "a and b differ";
 }
 
 TEST(Inputs, FollowTheirDistributions) {
@@ -159,12 +173,19 @@ TEST(Inputs, FollowTheirDistributions) {
     return fill(dtype, {64, 64}, Distribution{form, a, b}, 3, "t")->to_doubles();
   };
   double sum = 0, squares = 0;
-  for (double v : values(Form::kNormal, 1, 2)) { sum += v; squares += (v - 1) * (v - 1); }
+  for (double v : values(Form::kNormal, 1, 2)) {
+    sum += v;
+    squares += (v - 1) * (v - 1);
+  }
   EXPECT_NEAR(sum / 4096, 1, 0.15);
   EXPECT_NEAR(squares / 4096, 4, 0.4);
-  for (double v : values(Form::kUniform, -1, 3)) { ASSERT_GE(v, -1); ASSERT_LE(v, 3); }
+  for (double v : values(Form::kUniform, -1, 3)) {
+    ASSERT_GE(v, -1);
+    ASSERT_LE(v, 3);
+  }
   const auto integers = values(Form::kIntegers, -2, 2, DType::kI8);
-  for (double v : {-2, -1, 0, 1, 2}) EXPECT_NEAR(std::count(integers.begin(), integers.end(), v), 819, 150) << v;
+  for (double v : {-2, -1, 0, 1, 2})
+    EXPECT_NEAR(std::count(integers.begin(), integers.end(), v), 819, 150) << v;
   const auto hot = values(Form::kOneHot, 5, 0);
   const auto sorted = values(Form::kSorted, -1, 1);
   const auto cancel = values(Form::kCancel, 100, 0);
@@ -174,7 +195,8 @@ TEST(Inputs, FollowTheirDistributions) {
     EXPECT_TRUE(std::is_sorted(sorted.begin() + row * 64, sorted.begin() + row * 64 + 64));
     EXPECT_EQ(cancel[static_cast<std::size_t>(row * 64)], -cancel[static_cast<std::size_t>(row * 64 + 1)]);
   }
-  for (double v : values(Form::kNormal, 0, 1e6, DType::kF16)) ASSERT_TRUE(std::isfinite(v)) << "clamped to the dtype";
+  for (double v : values(Form::kNormal, 0, 1e6, DType::kF16))
+    ASSERT_TRUE(std::isfinite(v)) << "clamped to the dtype";
 }
 
 TEST(Evaluate, DoesNotDependOnThreads) {
@@ -187,7 +209,9 @@ TEST(Evaluate, DoesNotDependOnThreads) {
       one.precision = many.precision = precision;
       one.threads = 1;
       many.threads = 3;
-      EXPECT_EQ(evaluate(problem, workload, *inputs, one)->outputs[0].to_doubles(), evaluate(problem, workload, *inputs, many)->outputs[0].to_doubles()) << name;
+      EXPECT_EQ(evaluate(problem, workload, *inputs, one)->outputs[0].to_doubles(),
+                evaluate(problem, workload, *inputs, many)->outputs[0].to_doubles())
+          << name;
     }
   }
 }
@@ -207,7 +231,8 @@ TEST(Evaluate, KeepsNames) {
 
 TEST(Evaluate, RefusesWhatIsTooMuchBeforeAllocating) {
   const Problem problem = load("gemm_f16");
-  const auto workload = make_workload(problem, "huge", Role::kShape, {{"M", 1 << 30}, {"N", 1 << 20}, {"K", 8}});
+  const auto workload =
+      make_workload(problem, "huge", Role::kShape, {{"M", 1 << 30}, {"N", 1 << 20}, {"K", 8}});
   ASSERT_TRUE(workload);
   const auto inputs = make_inputs(problem, *workload, 1);
   ASSERT_FALSE(inputs);
@@ -226,7 +251,8 @@ TEST(Workload, IsChecked) {
   EXPECT_TRUE(make_workload(problem, "w", Role::kShape, {{"M", 3}, {"N", 16}, {"K", 8}}));
   EXPECT_FALSE(make_workload(problem, "w", Role::kShape, {{"M", 3}, {"N", 12}, {"K", 8}})) << "N % 8";
   EXPECT_FALSE(make_workload(problem, "w", Role::kShape, {{"M", -8}, {"N", 8}, {"K", 8}}));
-  EXPECT_FALSE(make_workload(problem, "w", Role::kShape, {{"M", std::numeric_limits<std::int64_t>::min()}, {"N", 8}, {"K", 8}}));
+  EXPECT_FALSE(make_workload(problem, "w", Role::kShape,
+                             {{"M", std::numeric_limits<std::int64_t>::min()}, {"N", 8}, {"K", 8}}));
   EXPECT_FALSE(make_workload(problem, "w", Role::kShape, {{"M", 8}, {"N", 8}}));
   EXPECT_FALSE(make_workload(problem, "w", Role::kShape, {{"M", 8}, {"N", 8}, {"K", 8}, {"Q", 8}}));
   const auto cost = cost_of(problem, *problem.find_workload("scaled"));
@@ -251,27 +277,43 @@ TEST(Dim, EqualPolynomialsAreEqual) {
 // Hostile text ends in errors, soon.
 TEST(Hostile, TextIsRefused) {
   const auto wrap = [](const std::string& expression) {
-    return fmt::format("problem t: \"t\"\naxes:\n  M >= 1\ninputs:\n  x: f32[M]\noutputs:\n  y: f32[M]\nreference:\n"
-                       "  y = {}\nworkloads:\n  smallest s: M=1\n", expression);
+    return fmt::format(
+        "problem t: \"t\"\naxes:\n  M >= 1\ninputs:\n  x: f32[M]\noutputs:\n  y: f32[M]\nreference:\n"
+        "  y = {}\nworkloads:\n  smallest s: M=1\n",
+        expression);
   };
   const auto repeat = [](std::string_view part, int times, std::string text = {}) {
     for (int i = 0; i < times; ++i) text += part;
     return text;
   };
   const std::string texts[] = {
-      wrap(repeat("(", 100000)), wrap(repeat("-", 100000) + "x"), wrap(repeat("not ", 100000) + "x"), wrap(repeat("exp(", 50000) + "x"),
-      wrap(repeat("[None]", 5000, "x")), wrap(repeat(" + x", 50000, "x")), wrap(repeat(" ** 2", 50000, "x")),
-      wrap(repeat(" * M", 1000, "arange(M") + ")"), wrap(repeat(" + 1) // 3", 300, "arange((M")), wrap(repeat(")", 150, repeat("softmax(", 150) + "x")),
-      std::string(3 << 20, 'a'), std::string(1000, '\0'), repeat("problem p: \"x\"\n", 1000), repeat("\xff\xfe", 500),
+      wrap(repeat("(", 100000)),
+      wrap(repeat("-", 100000) + "x"),
+      wrap(repeat("not ", 100000) + "x"),
+      wrap(repeat("exp(", 50000) + "x"),
+      wrap(repeat("[None]", 5000, "x")),
+      wrap(repeat(" + x", 50000, "x")),
+      wrap(repeat(" ** 2", 50000, "x")),
+      wrap(repeat(" * M", 1000, "arange(M") + ")"),
+      wrap(repeat(" + 1) // 3", 300, "arange((M")),
+      wrap(repeat(")", 150, repeat("softmax(", 150) + "x")),
+      std::string(3 << 20, 'a'),
+      std::string(1000, '\0'),
+      repeat("problem p: \"x\"\n", 1000),
+      repeat("\xff\xfe", 500),
       wrap("x") + repeat("  shape q: M=4\n", 20000),
   };
-  for (const std::string& text : texts) EXPECT_FALSE(check_text(text, "hostile").empty()) << text.substr(0, 80);
+  for (const std::string& text : texts)
+    EXPECT_FALSE(check_text(text, "hostile").empty()) << text.substr(0, 80);
 }
 
 // Every mutation of a good file is either a sound problem or an error with a place; never a crash.
 TEST(Hostile, MutationsOfTheProblems) {
   Rng rng(2024);
-  const std::string pieces[] = {"(", ")", "[", "]", ",", ":", "=", "~", "-", "*", "//", "%", "@", "M", "x", "0", "1e999", "4611686018427387904", "\"", "\n", "#", "None", "...", "axis=", "sum(", "f16", " "};
+  const std::string pieces[] = {
+      "(",  ")",  "[", "]",    ",",   ":",     "=",    "~",     "-",
+      "*",  "//", "%", "@",    "M",   "x",     "0",    "1e999", "4611686018427387904",
+      "\"", "\n", "#", "None", "...", "axis=", "sum(", "f16",   " "};
   int refused = 0;
   for (const char* name : kNames) {
     const std::string text = *read_file(path_of(name));
@@ -298,7 +340,8 @@ TEST(Hostile, MutationsOfTheProblems) {
       options.memory_limit = 1 << 24;
       options.operation_limit = 1e7;
       options.threads = 1;
-      if (const auto inputs = make_inputs(*problem, smallest, 1, 1 << 22)) (void)evaluate(*problem, smallest, *inputs, options);
+      if (const auto inputs = make_inputs(*problem, smallest, 1, 1 << 22))
+        (void)evaluate(*problem, smallest, *inputs, options);
     }
   }
   EXPECT_GT(refused, 500);

@@ -17,7 +17,9 @@ struct Extent {
 
 // fp32 kernels add in runs: a thread's own elements, then the threads' sums.
 std::int64_t block_of(std::int64_t length, bool single) {
-  return single ? std::max<std::int64_t>(32, static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(length))))) : kBlock;
+  return single ? std::max<std::int64_t>(
+                      32, static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(length)))))
+                : kBlock;
 }
 
 double sum_run(const double* x, std::int64_t count, bool absolute) {
@@ -39,7 +41,8 @@ double sum_single(const double* x, std::int64_t length, std::int64_t block) {
   float total = 0;
   for (std::int64_t begin = 0; begin < length; begin += block) {
     float partial = 0;
-    for (std::int64_t i = begin; i < std::min(length, begin + block); ++i) partial += static_cast<float>(x[i]);
+    for (std::int64_t i = begin; i < std::min(length, begin + block); ++i)
+      partial += static_cast<float>(x[i]);
     total += partial;
   }
   return total;
@@ -53,25 +56,27 @@ void sum_rows(const double* x, const Extent& extent, double* out, bool single, b
     Buffer partial(static_cast<std::size_t>(blocks));
     for_pieces(blocks, 64, threads, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t b = begin; b < end; ++b)
-        partial[static_cast<std::size_t>(b)] = sum_run(x + b * block, std::min(block, extent.length - b * block), absolute);
+        partial[static_cast<std::size_t>(b)] =
+            sum_run(x + b * block, std::min(block, extent.length - b * block), absolute);
     });
     *out = 0;
     for (double value : partial) *out += value;
     return;
   }
-  for_pieces(extent.outer, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, extent.length)), threads,
-             [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t o = begin; o < end; ++o) {
-      const double* row = x + o * extent.length;
-      if (single) {
-        out[o] = sum_single(row, extent.length, block);
-        continue;
-      }
-      double total = 0;
-      for (std::int64_t i = 0; i < extent.length; i += block) total += sum_run(row + i, std::min(block, extent.length - i), absolute);
-      out[o] = total;
-    }
-  });
+  for_pieces(extent.outer, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, extent.length)),
+             threads, [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t o = begin; o < end; ++o) {
+                 const double* row = x + o * extent.length;
+                 if (single) {
+                   out[o] = sum_single(row, extent.length, block);
+                   continue;
+                 }
+                 double total = 0;
+                 for (std::int64_t i = 0; i < extent.length; i += block)
+                   total += sum_run(row + i, std::min(block, extent.length - i), absolute);
+                 out[o] = total;
+               }
+             });
 }
 
 // Sums down columns, kColumns at a time. T is the accumulator.
@@ -81,33 +86,37 @@ void sum_columns(const double* x, const Extent& extent, double* out, bool absolu
   const std::int64_t strips = (extent.inner + kColumns - 1) / kColumns;
   for_pieces(extent.outer * strips, 1, extent.outer * extent.length * extent.inner > (1 << 16) ? threads : 1,
              [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t o = unit / strips, first = unit % strips * kColumns;
-      const std::int64_t width = std::min(kColumns, extent.inner - first);
-      T total[kColumns] = {};
-      for (std::int64_t r0 = 0; r0 < extent.length; r0 += block) {
-        T partial[kColumns] = {};
-        for (std::int64_t r = r0; r < std::min(extent.length, r0 + block); ++r) {
-          const double* row = x + (o * extent.length + r) * extent.inner + first;
-          for (std::int64_t c = 0; c < width; ++c) partial[c] += static_cast<T>(absolute ? std::abs(row[c]) : row[c]);
-        }
-        for (std::int64_t c = 0; c < width; ++c) total[c] += partial[c];
-      }
-      for (std::int64_t c = 0; c < width; ++c) out[o * extent.inner + first + c] = static_cast<double>(total[c]);
-    }
-  });
+               for (std::int64_t unit = begin; unit < end; ++unit) {
+                 const std::int64_t o = unit / strips, first = unit % strips * kColumns;
+                 const std::int64_t width = std::min(kColumns, extent.inner - first);
+                 T total[kColumns] = {};
+                 for (std::int64_t r0 = 0; r0 < extent.length; r0 += block) {
+                   T partial[kColumns] = {};
+                   for (std::int64_t r = r0; r < std::min(extent.length, r0 + block); ++r) {
+                     const double* row = x + (o * extent.length + r) * extent.inner + first;
+                     for (std::int64_t c = 0; c < width; ++c)
+                       partial[c] += static_cast<T>(absolute ? std::abs(row[c]) : row[c]);
+                   }
+                   for (std::int64_t c = 0; c < width; ++c) total[c] += partial[c];
+                 }
+                 for (std::int64_t c = 0; c < width; ++c)
+                   out[o * extent.inner + first + c] = static_cast<double>(total[c]);
+               }
+             });
 }
 
 // Any other reduction: folds a column of `length` elements, `inner` apart.
 template <typename Fold>
 void fold_each(const double* x, const Extent& extent, double* out, int threads, const Fold& fold) {
-  for_pieces(extent.outer * extent.inner, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, extent.length)), threads,
+  for_pieces(extent.outer * extent.inner,
+             std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, extent.length)), threads,
              [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const double* column = x + unit / extent.inner * extent.length * extent.inner + unit % extent.inner;
-      out[unit] = fold(column, extent.length, extent.inner);
-    }
-  });
+               for (std::int64_t unit = begin; unit < end; ++unit) {
+                 const double* column =
+                     x + unit / extent.inner * extent.length * extent.inner + unit % extent.inner;
+                 out[unit] = fold(column, extent.length, extent.inner);
+               }
+             });
 }
 
 template <bool kGreatest>
@@ -144,18 +153,23 @@ double product(const double* x, std::int64_t length, std::int64_t step, bool sin
 
 }  // namespace
 
-void reduce(Op op, const Array& a, const std::vector<std::int64_t>& axes, double* out, bool single, bool absolute, int threads) {
+void reduce(Op op, const Array& a, const std::vector<std::int64_t>& axes, double* out, bool single,
+            bool absolute, int threads) {
   // [outer, length, inner] when the reduced axes are neighbours; else bring them to the end.
   Extent extent;
-  const bool neighbours = axes.empty() || axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
+  const bool neighbours =
+      axes.empty() || axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
   const double* data = a.data;
   Buffer moved;
   std::vector<bool> reduced(a.shape.size(), false);
   for (std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
   for (std::size_t i = 0; i < a.shape.size(); ++i) {
-    if (reduced[i]) extent.length *= a.shape[i];
-    else if (!neighbours || axes.empty() || static_cast<std::int64_t>(i) < axes.front()) extent.outer *= a.shape[i];
-    else extent.inner *= a.shape[i];
+    if (reduced[i])
+      extent.length *= a.shape[i];
+    else if (!neighbours || axes.empty() || static_cast<std::int64_t>(i) < axes.front())
+      extent.outer *= a.shape[i];
+    else
+      extent.inner *= a.shape[i];
   }
   if (!neighbours) {
     tensor::Shape shape;
@@ -175,14 +189,20 @@ void reduce(Op op, const Array& a, const std::vector<std::int64_t>& axes, double
   switch (op) {
     case Op::kSum:
     case Op::kMean:
-      if (extent.inner == 1) sum_rows(data, extent, out, single, absolute, threads);
-      else if (single) sum_columns<float>(data, extent, out, absolute, threads);
-      else sum_columns<double>(data, extent, out, absolute, threads);
+      if (extent.inner == 1)
+        sum_rows(data, extent, out, single, absolute, threads);
+      else if (single)
+        sum_columns<float>(data, extent, out, absolute, threads);
+      else
+        sum_columns<double>(data, extent, out, absolute, threads);
       if (op == Op::kMean)
-        for (std::int64_t i = 0; i < extent.outer * extent.inner; ++i) out[i] /= static_cast<double>(extent.length);
+        for (std::int64_t i = 0; i < extent.outer * extent.inner; ++i)
+          out[i] /= static_cast<double>(extent.length);
       return;
     case Op::kProd:
-      return fold([single](const double* x, std::int64_t n, std::int64_t step) { return product(x, n, step, single); });
+      return fold([single](const double* x, std::int64_t n, std::int64_t step) {
+        return product(x, n, step, single);
+      });
     case Op::kReduceMax: return fold(extreme<true>);
     case Op::kReduceMin: return fold(extreme<false>);
     case Op::kArgmax: return fold(place_of_extreme<true>);
@@ -194,23 +214,28 @@ void reduce(Op op, const Array& a, const std::vector<std::int64_t>& axes, double
 void cumsum(const Array& a, std::int64_t axis, double* out, bool single, bool absolute, int threads) {
   Extent extent;
   for (std::size_t i = 0; i < a.shape.size(); ++i) {
-    if (static_cast<std::int64_t>(i) < axis) extent.outer *= a.shape[i];
-    else if (static_cast<std::int64_t>(i) == axis) extent.length = a.shape[i];
-    else extent.inner *= a.shape[i];
+    if (static_cast<std::int64_t>(i) < axis)
+      extent.outer *= a.shape[i];
+    else if (static_cast<std::int64_t>(i) == axis)
+      extent.length = a.shape[i];
+    else
+      extent.inner *= a.shape[i];
   }
-  for_pieces(extent.outer * extent.inner, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, extent.length)), threads,
+  for_pieces(extent.outer * extent.inner,
+             std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, extent.length)), threads,
              [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t start = unit / extent.inner * extent.length * extent.inner + unit % extent.inner;
-      double total = 0;
-      for (std::int64_t i = 0; i < extent.length; ++i) {
-        const double value = a.data[start + i * extent.inner];
-        total += absolute ? std::abs(value) : value;
-        if (single) total = static_cast<float>(total);
-        out[start + i * extent.inner] = total;
-      }
-    }
-  });
+               for (std::int64_t unit = begin; unit < end; ++unit) {
+                 const std::int64_t start =
+                     unit / extent.inner * extent.length * extent.inner + unit % extent.inner;
+                 double total = 0;
+                 for (std::int64_t i = 0; i < extent.length; ++i) {
+                   const double value = a.data[start + i * extent.inner];
+                   total += absolute ? std::abs(value) : value;
+                   if (single) total = static_cast<float>(total);
+                   out[start + i * extent.inner] = total;
+                 }
+               }
+             });
 }
 
 }  // namespace kw::problem

@@ -1,5 +1,5 @@
-// Cases of tests/problem/*.test: "# title" lines, a directive, its text, "----", what is expected. A line that
-// starts with "# " after a blank line starts the next case. See docs/formats/problem.md.
+// Cases of tests/problem/*.test: "# title" lines, a directive, its text, "----", what is expected. A line
+// that starts with "# " after a blank line starts the next case. See docs/formats/problem.md.
 #pragma once
 
 #include <string>

@@ -73,7 +73,8 @@ std::string errors_text(const std::vector<Error>& errors, bool whole_place) {
   std::string text;
   for (const Error& error : errors) {
     const int line = error.span ? error.span->line : 0, column = error.span ? error.span->column : 0;
-    text += whole_place ? fmt::format("{}:{}: {}\n", line, column, error.message) : fmt::format("{}: {}\n", column, error.message);
+    text += whole_place ? fmt::format("{}:{}: {}\n", line, column, error.message)
+                        : fmt::format("{}: {}\n", column, error.message);
     for (const std::string& note : error.notes) text += "note: " + note + "\n";
   }
   return text;
@@ -96,7 +97,8 @@ void run_evaluate(const TextCase& c) {
   const Workload& workload = problem->workloads.front();
   std::vector<tensor::Tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    tensors.push_back(*tensor::Tensor::from_doubles(problem->inputs[i].dtype, *shape_of(problem->inputs[i], workload), inputs[i].values));
+    tensors.push_back(*tensor::Tensor::from_doubles(
+        problem->inputs[i].dtype, *shape_of(problem->inputs[i], workload), inputs[i].values));
   const auto evaluation = evaluate(*problem, workload, tensors);
   ASSERT_TRUE(evaluation) << format_error(evaluation.error());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -104,7 +106,9 @@ void run_evaluate(const TextCase& c) {
     ASSERT_EQ(got.size(), outputs[o].values.size()) << outputs[o].name;
     for (std::size_t i = 0; i < got.size(); ++i) {
       const double want = outputs[o].values[i];
-      const bool same = std::isnan(want) ? std::isnan(got[i]) : got[i] == want || std::abs(got[i] - want) <= 1e-13 * std::max(1.0, std::abs(want));
+      const bool same = std::isnan(want) ? std::isnan(got[i])
+                                         : got[i] == want || std::abs(got[i] - want) <=
+                                                                 1e-13 * std::max(1.0, std::abs(want));
       EXPECT_TRUE(same) << outputs[o].name << " at " << i << ": " << got[i] << ", expected " << want;
     }
   }
@@ -114,7 +118,8 @@ void run_refuse(const TextCase& c) { EXPECT_EQ(errors_text(check_text(c.text, "c
 
 void run_refuse_statement(const TextCase& c) {
   std::string text =
-      "problem t: \"t\"\naxes:\n  M >= 1\n  N >= 1\nattributes:\n  n = 4\ninputs:\n  x: f32[M, N]\n  y: f32[N]\n"
+      "problem t: \"t\"\naxes:\n  M >= 1\n  N >= 1\nattributes:\n  n = 4\ninputs:\n  x: f32[M, N]\n  y: "
+      "f32[N]\n"
       "  b: i32[M] ~ integers(0, 1)\noutputs:\n  out: f32[M, N]\nreference:\n";
   std::istringstream lines(c.text);
   for (std::string line; std::getline(lines, line);) text += " " + line + "\n";
@@ -131,10 +136,14 @@ class TextCaseTest : public testing::Test {
   explicit TextCaseTest(TextCase c) : case_(std::move(c)) {}
   void TestBody() override {
     SCOPED_TRACE(case_.file + ":" + std::to_string(case_.line) + ": " + case_.title);
-    if (case_.directive == "evaluate") run_evaluate(case_);
-    else if (case_.directive == "refuse") run_refuse(case_);
-    else if (case_.directive == "refuse-statement") run_refuse_statement(case_);
-    else FAIL() << "unknown directive '" << case_.directive << "'";
+    if (case_.directive == "evaluate")
+      run_evaluate(case_);
+    else if (case_.directive == "refuse")
+      run_refuse(case_);
+    else if (case_.directive == "refuse-statement")
+      run_refuse_statement(case_);
+    else
+      FAIL() << "unknown directive '" << case_.directive << "'";
   }
 
  private:
@@ -146,8 +155,8 @@ const bool kRegistered = [] {
     const auto cases = read_cases(fmt::format("{}/tests/problem/{}.test", KW_SOURCE_DIR, name));
     if (cases.size() < 10) throw std::runtime_error("tests/problem is missing or empty");
     for (const TextCase& c : cases)
-      testing::RegisterTest("ProblemText", fmt::format("{}_{}", name, c.line).c_str(), nullptr, nullptr, __FILE__, c.line,
-                            [c]() -> testing::Test* { return new TextCaseTest(c); });
+      testing::RegisterTest("ProblemText", fmt::format("{}_{}", name, c.line).c_str(), nullptr, nullptr,
+                            __FILE__, c.line, [c]() -> testing::Test* { return new TextCaseTest(c); });
   }
   return true;
 }();

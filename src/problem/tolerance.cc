@@ -25,7 +25,8 @@ Path path_to(const Problem& problem, const NodeShapes& shapes, NodeId output) {
     if (!reached[i]) continue;
     const Node& node = problem.graph.nodes[i];
     const OpGroup group = op_group(node.op);
-    if (node.kind == Kind::kReal && (group == OpGroup::kRound || group == OpGroup::kApproximate || group == OpGroup::kReduce || node.op == Op::kStore))
+    if (node.kind == Kind::kReal && (group == OpGroup::kRound || group == OpGroup::kApproximate ||
+                                     group == OpGroup::kReduce || node.op == Op::kStore))
       path.exact = false;
     if (group == OpGroup::kReduce && !node.operands.empty()) {
       const auto& shape = shapes.shapes[static_cast<std::size_t>(node.operands[0])];
@@ -56,8 +57,9 @@ double largest_error(std::span<const double> a, std::span<const double> referenc
   return largest;
 }
 
-OutputTolerance derive(const TensorDecl& output, const Path& path, double factor, const tensor::Tensor& reference,
-                       const tensor::Tensor& plain, const tensor::Tensor& disturbed) {
+OutputTolerance derive(const TensorDecl& output, const Path& path, double factor,
+                       const tensor::Tensor& reference, const tensor::Tensor& plain,
+                       const tensor::Tensor& disturbed) {
   OutputTolerance made;
   made.output = output.name;
   made.factor = factor;
@@ -89,9 +91,12 @@ OutputTolerance derive(const TensorDecl& output, const Path& path, double factor
     return std::isfinite(larger) && std::isfinite(ref[i]) ? larger : 0;
   };
   for (std::size_t i = 0; i < ref.size(); ++i)
-    if (ref[i] != 0 && std::abs(ref[i]) >= made.reference_rms) made.relative = std::max(made.relative, error_at(i) / std::abs(ref[i]));
-  for (std::size_t i = 0; i < ref.size(); ++i) made.absolute = std::max(made.absolute, error_at(i) - made.relative * std::abs(ref[i]));
-  if (made.absolute < 1e-9 * std::max(made.plain_error, made.disturbed_error)) made.absolute = 0;  // rounding of this formula
+    if (ref[i] != 0 && std::abs(ref[i]) >= made.reference_rms)
+      made.relative = std::max(made.relative, error_at(i) / std::abs(ref[i]));
+  for (std::size_t i = 0; i < ref.size(); ++i)
+    made.absolute = std::max(made.absolute, error_at(i) - made.relative * std::abs(ref[i]));
+  if (made.absolute < 1e-9 * std::max(made.plain_error, made.disturbed_error))
+    made.absolute = 0;  // rounding of this formula
   made.budget.rtol = factor * made.relative + 2 * made.rounding;
   made.budget.atol = factor * made.absolute + tensor::ulp_at(output.dtype, 0);
   return made;
@@ -101,14 +106,16 @@ OutputTolerance derive(const TensorDecl& output, const Path& path, double factor
 
 std::string OutputTolerance::text() const {
   if (exact) return fmt::format("{}: exact", output);
-  return fmt::format("{}: rtol {:.2e} = {} x {:.2e} + 2 x {:.2e}; atol {:.2e} = {} x {:.2e} + least denormal "
-                     "(honest errors: fp32 {:.2e}, disturbed {:.2e}; reference rms {:.2e}; longest reduction {})",
-                     output, budget.rtol, factor, relative, rounding, budget.atol, factor, absolute, plain_error, disturbed_error,
-                     reference_rms, reduction_length);
+  return fmt::format(
+      "{}: rtol {:.2e} = {} x {:.2e} + 2 x {:.2e}; atol {:.2e} = {} x {:.2e} + least denormal "
+      "(honest errors: fp32 {:.2e}, disturbed {:.2e}; reference rms {:.2e}; longest reduction {})",
+      output, budget.rtol, factor, relative, rounding, budget.atol, factor, absolute, plain_error,
+      disturbed_error, reference_rms, reduction_length);
 }
 
-Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs,
-                                   const Evaluation* reference, const EvaluateOptions& options) {
+Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workload,
+                                   const std::vector<tensor::Tensor>& inputs, const Evaluation* reference,
+                                   const EvaluateOptions& options) {
   EvaluateOptions run = options;
   run.keep_names = false;
   Evaluation own;
@@ -118,7 +125,8 @@ Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workl
     reference = &own;
   }
   if (reference->outputs.size() != problem.outputs.size())
-    return fail(ErrorCode::kInvalid, "the reference has {} outputs and '{}' has {}", reference->outputs.size(), problem.name, problem.outputs.size());
+    return fail(ErrorCode::kInvalid, "the reference has {} outputs and '{}' has {}",
+                reference->outputs.size(), problem.name, problem.outputs.size());
   KW_TRY(const NodeShapes shapes, node_shapes(problem, workload.axes));
   std::vector<Path> paths;
   for (const TensorDecl& output : problem.outputs) paths.push_back(path_to(problem, shapes, output.node));
@@ -134,21 +142,24 @@ Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workl
   }
   Tolerance tolerance;
   for (std::size_t i = 0; i < problem.outputs.size(); ++i)
-    tolerance.outputs.push_back(derive(problem.outputs[i], paths[i], problem.tolerance_factor, reference->outputs[i],
+    tolerance.outputs.push_back(derive(problem.outputs[i], paths[i], problem.tolerance_factor,
+                                       reference->outputs[i],
                                        all_exact ? reference->outputs[i] : plain.outputs[i],
                                        all_exact ? reference->outputs[i] : disturbed.outputs[i]));
   return tolerance;
 }
 
-Result<tensor::ErrorMetrics> compare_output(const Problem& problem, const Workload& workload, std::size_t index, const tensor::Tensor& got,
+Result<tensor::ErrorMetrics> compare_output(const Problem& problem, const Workload& workload,
+                                            std::size_t index, const tensor::Tensor& got,
                                             const Evaluation& reference, const Tolerance& tolerance) {
-  if (index >= problem.outputs.size() || index >= reference.outputs.size() || index >= tolerance.outputs.size())
+  if (index >= problem.outputs.size() || index >= reference.outputs.size() ||
+      index >= tolerance.outputs.size())
     return fail(ErrorCode::kInvalid, "'{}' has no output number {}", problem.name, index);
   const TensorDecl& output = problem.outputs[index];
   KW_TRY(const tensor::Shape shape, shape_of(output, workload));
   if (got.dtype() != output.dtype || got.shape() != shape)
-    return fail(ErrorCode::kInvalid, "output '{}' is {}{}, but {} was given", output.name, tensor::name_of(output.dtype),
-                tensor::shape_text(shape), got.description());
+    return fail(ErrorCode::kInvalid, "output '{}' is {}{}, but {} was given", output.name,
+                tensor::name_of(output.dtype), tensor::shape_text(shape), got.description());
   return tensor::compare(got, reference.outputs[index], tolerance.outputs[index].budget);
 }
 

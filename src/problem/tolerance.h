@@ -8,10 +8,9 @@
 //   disturbed  fp64, but each node v becomes v + s * b, s = ±1 by a hash of node and element, b the error
 //              that its operator may honestly make:
 //                + - *                         2^-24 |v|                (IEEE fp32, rounded once)
-//                division, tanh, rsqrt, erf …  2^-22 |v|                (approximate instructions, PTX ISA 9.7.3)
-//                exp(x)                        (2^-22 + 2^-24 |x|) |v|  (its argument is scaled to base 2)
-//                log(x)                        2^-22 where 1/2 < x < 2, else 2^-22 |v|
-//                sin, cos                      2^-21
+//                division, tanh, rsqrt, erf …  2^-22 |v|                (approximate instructions, PTX
+//                ISA 9.7.3) exp(x)                        (2^-22 + 2^-24 |x|) |v|  (its argument is scaled to
+//                base 2) log(x)                        2^-22 where 1/2 < x < 2, else 2^-22 |v| sin, cos 2^-21
 //                a ** b                        2^-22 (1 + |log2 |v||) |v|
 //                sum, mean of n terms t        2^-24 (1 + n^(1/4) / 4) sum |t|   (sqrt(n) chains of sqrt(n))
 //                matmul, cumsum, n terms t     2^-24 (1 + sqrt(n) / 32) sum |t|  (one chain)
@@ -46,14 +45,14 @@ namespace kw::problem {
 struct OutputTolerance {
   std::string output;
   tensor::Budget budget;
-  bool exact = false;          // atol = rtol = 0 because nothing may round
-  double factor = 4;           // F
-  double rounding = 0;         // u of the output dtype
-  double reference_rms = 0;    // S
-  double plain_error = 0;      // max |plain - ref|
-  double disturbed_error = 0;  // max |disturbed - ref|
-  double relative = 0;         // r
-  double absolute = 0;         // a
+  bool exact = false;                 // atol = rtol = 0 because nothing may round
+  double factor = 4;                  // F
+  double rounding = 0;                // u of the output dtype
+  double reference_rms = 0;           // S
+  double plain_error = 0;             // max |plain - ref|
+  double disturbed_error = 0;         // max |disturbed - ref|
+  double relative = 0;                // r
+  double absolute = 0;                // a
   std::int64_t reduction_length = 1;  // the longest reduction on the way to this output
   // "rtol 1.2e-3 = 4 x 5.5e-5 + 2 x 4.9e-4; atol …": one line for a person.
   std::string text() const;

@@ -56,7 +56,7 @@ constexpr Alias kAliases[] = {
 
 //                                exp man bias  sign  inf    nan    nan bits     max finite   low zeros
 constexpr FloatFormat kFormatF32{8, 23, 127, true, true, true, 0x7fffffffu, 0x7f7fffffu, 0};
-constexpr FloatFormat kFormatTF32{8, 10, 127, true, true, true, 0x7fffffffu, 0x7f7fe000u, 13};
+constexpr FloatFormat kFormatTF32{8, 10, 127, true, true, true, 0x7fffe000u, 0x7f7fe000u, 13};
 constexpr FloatFormat kFormatBF16{8, 7, 127, true, true, true, 0x7fffu, 0x7f7fu, 0};
 constexpr FloatFormat kFormatF16{5, 10, 15, true, true, true, 0x7fffu, 0x7bffu, 0};
 constexpr FloatFormat kFormatE4M3{4, 3, 7, true, false, true, 0x7fu, 0x7eu, 0};

@@ -3,7 +3,7 @@
 // Every conversion is a pure function of its bits: no global rounding mode, no platform differences.
 // Rounding follows IEEE 754; what the narrow formats do beyond it follows the PTX ISA (section 9.7.9,
 // `cvt`) and the OCP 8-bit and MX format specifications:
-//   - a NaN becomes the format's canonical NaN (f16, bf16: 0x7fff; tf32, f32: 0x7fffffff;
+//   - a NaN becomes the format's canonical NaN (f16, bf16: 0x7fff; f32: 0x7fffffff, tf32: 0x7fffe000;
 //     e4m3, e5m2: 0x7f; ue8m0: 0xff); formats without NaN (e3m2, e2m3, e2m1) give +maximum;
 //   - saturate: a finite or infinite value beyond the largest finite one becomes that one, sign kept;
 //   - not saturate: IEEE overflow by rounding mode; e4m3 has no infinity and gives NaN instead, formats

@@ -87,7 +87,7 @@ TEST(DType, SpecialValues) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(encode(nan, DType::kF16), 0x7fffu);
   EXPECT_EQ(encode(-nan, DType::kBF16), 0x7fffu);
-  EXPECT_EQ(encode(nan, DType::kTF32), 0x7fffffffu);
+  EXPECT_EQ(encode(nan, DType::kTF32), 0x7fffe000u);
   EXPECT_EQ(encode(nan, DType::kE4M3), 0x7fu);
   EXPECT_EQ(encode(nan, DType::kE5M2, Rounding::kNearestEven, true), 0x7fu);
   EXPECT_EQ(encode(nan, DType::kE2M1), 0x7u);

@@ -33,14 +33,15 @@ double largest_finite(DType dtype) {
 }
 
 struct Pair {
-  double error;     // |got - reference|; +inf on a mismatch of kind
+  double error;  // |got - reference|; +inf on a mismatch of kind
   bool mismatch;
-  bool finite;      // takes part in the averages
+  bool finite;  // takes part in the averages
 };
 
 Pair judge_pair(double got, double reference, DType dtype, double largest) {
   if (std::isfinite(got) && std::isfinite(reference)) {
-    const double expected = std::abs(reference) <= largest ? reference : decode(encode(reference, dtype), dtype);
+    const double expected =
+        std::abs(reference) <= largest ? reference : decode(encode(reference, dtype), dtype);
     if (std::isfinite(expected)) return {std::abs(got - reference), false, true};
     // The dtype overflows here; the largest finite value is as near as saturating hardware gets.
     const bool saturated = std::abs(got) == largest && std::signbit(got) == std::signbit(reference);
@@ -56,7 +57,8 @@ Pair judge_pair(double got, double reference, DType dtype, double largest) {
 double ulp_at(DType dtype, double value) {
   const auto precision = precision_of(dtype);
   if (!precision || !std::isfinite(value)) return 1;
-  const int exponent = value == 0 ? precision->lowest_exponent : std::max(std::ilogb(value), precision->lowest_exponent);
+  const int exponent =
+      value == 0 ? precision->lowest_exponent : std::max(std::ilogb(value), precision->lowest_exponent);
   return std::ldexp(1.0, exponent - precision->mantissa_bits);
 }
 
@@ -89,7 +91,8 @@ Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::op
       ++metrics.compared;
       metrics.max_abs = std::max(metrics.max_abs, pair.error);
       if (expected[i] != 0) metrics.max_rel = std::max(metrics.max_rel, pair.error / magnitude);
-      if (pair.error != 0) metrics.max_ulp = std::max(metrics.max_ulp, pair.error / ulp_at(got.dtype(), expected[i]));
+      if (pair.error != 0)
+        metrics.max_ulp = std::max(metrics.max_ulp, pair.error / ulp_at(got.dtype(), expected[i]));
       squares += pair.error * pair.error;
       peak = std::max(peak, magnitude);
       dot += values[i] * expected[i];
@@ -108,9 +111,12 @@ Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::op
   }
   if (metrics.compared > 0) metrics.rmse = std::sqrt(squares / static_cast<double>(metrics.compared));
   metrics.psnr = metrics.rmse == 0 ? kInfinity : 20 * std::log10(peak / metrics.rmse);
-  if (got_norm == 0 && reference_norm == 0) metrics.cosine = 1;
-  else if (got_norm == 0 || reference_norm == 0) metrics.cosine = 0;
-  else metrics.cosine = dot / (std::sqrt(got_norm) * std::sqrt(reference_norm));
+  if (got_norm == 0 && reference_norm == 0)
+    metrics.cosine = 1;
+  else if (got_norm == 0 || reference_norm == 0)
+    metrics.cosine = 0;
+  else
+    metrics.cosine = dot / (std::sqrt(got_norm) * std::sqrt(reference_norm));
   return metrics;
 }
 

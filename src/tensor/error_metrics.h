@@ -38,11 +38,11 @@ struct Budget {
 };
 
 struct ElementError {
-  std::int64_t index = 0;   // flat
+  std::int64_t index = 0;  // flat
   double got = 0;
   double reference = 0;
-  double error = 0;         // |got - reference|; +inf on a mismatch of kind
-  double allowed = 0;       // the budget at this element; 0 without one
+  double error = 0;    // |got - reference|; +inf on a mismatch of kind
+  double allowed = 0;  // the budget at this element; 0 without one
 };
 
 struct ErrorMetrics {
@@ -58,9 +58,9 @@ struct ErrorMetrics {
   // The greatest |error| / allowed: how much of the budget was used; <= 1 passes. +inf on a mismatch of
   // kind or an error where nothing is allowed. 0 without a budget.
   double budget_used = 0;
-  std::int64_t failing = 0;             // elements over the budget, mismatches of kind among them
-  std::optional<ElementError> first;    // the first failing element
-  std::optional<ElementError> worst;    // the worst element whether failing or not; none when empty
+  std::int64_t failing = 0;           // elements over the budget, mismatches of kind among them
+  std::optional<ElementError> first;  // the first failing element
+  std::optional<ElementError> worst;  // the worst element whether failing or not; none when empty
   bool passed() const { return failing == 0; }
 };
 

@@ -14,7 +14,8 @@ const double kNan = std::nan("");
 ErrorMetrics compared(DType dtype, std::vector<double> got, std::vector<double> reference,
                       std::optional<Budget> budget = std::nullopt) {
   const Shape shape = {static_cast<std::int64_t>(got.size())};
-  auto metrics = compare(*Tensor::from_doubles(dtype, shape, got), *Tensor::adopt(shape, std::move(reference)), budget);
+  auto metrics =
+      compare(*Tensor::from_doubles(dtype, shape, got), *Tensor::adopt(shape, std::move(reference)), budget);
   EXPECT_TRUE(metrics);
   return *metrics;
 }

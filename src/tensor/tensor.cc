@@ -47,7 +47,8 @@ Result<std::int64_t> element_count(const Shape& shape) {
   bool empty = false;
   for (std::int64_t axis : shape) {
     if (axis < 0)
-      return fail(ErrorCode::kLimit, "shape [{}] has a negative axis; sizes start at 0", fmt::join(shape, ", "));
+      return fail(ErrorCode::kLimit, "shape [{}] has a negative axis; sizes start at 0",
+                  fmt::join(shape, ", "));
     empty = empty || axis == 0;
   }
   if (empty) return 0;

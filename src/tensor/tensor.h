@@ -58,8 +58,8 @@ class Tensor {
   // The elements as doubles. `f64()` is the storage itself: KW_CHECK that dtype() is f64.
   std::vector<double> to_doubles() const;
   std::span<const double> f64() const;
-  double at(std::int64_t flat) const;          // KW_CHECK: 0 <= flat < size()
-  void set(std::int64_t flat, double value);   // rounds to the dtype
+  double at(std::int64_t flat) const;         // KW_CHECK: 0 <= flat < size()
+  void set(std::int64_t flat, double value);  // rounds to the dtype
   std::uint64_t bits_at(std::int64_t flat) const;
 
   std::string description() const;  // "f16[128, 64]"
