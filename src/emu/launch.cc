@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "arch/target.h"
 #include "base/parallel.h"
 #include "emu/block.h"
 #include "emu/emulator.h"
@@ -15,7 +16,7 @@ namespace kw::emu {
 namespace {
 
 constexpr uint64_t kQuantum = 4096;                 // warp instructions of a turn
-constexpr uint64_t kSharedLimit = 227u << 10;       // per block, the most any target has
+constexpr uint64_t kSharedLimit = 227u << 10;       // per block, for targets that arch does not know
 constexpr uint64_t kMaxBytes = 4ull << 30;          // of blocks in flight together
 constexpr uint64_t kMaxOutput = 16u << 20;
 constexpr uint32_t kSms = 108;                      // residency of an A100, when blocks wait for each other
@@ -50,9 +51,14 @@ Status validate(const Launch& launch, const KernelImage& kernel) {
     }
   }
   const uint64_t shared = uint64_t{info.static_shared_bytes} + launch.dynamic_shared_bytes;
-  if (shared > kSharedLimit) {
-    return bad(fmt::format("{} bytes of shared memory ({} static, {} dynamic); a block has at most {}", shared,
-                           info.static_shared_bytes, launch.dynamic_shared_bytes, kSharedLimit));
+  uint64_t limit_bytes = kSharedLimit;
+  std::string_view target_name = launch.program->module().target;
+  if (auto target = arch::find_target(target_name); target && (*target)->limits.shared_per_block_optin_bytes > 0) {
+    limit_bytes = static_cast<uint64_t>((*target)->limits.shared_per_block_optin_bytes);
+  }
+  if (shared > limit_bytes) {
+    return bad(fmt::format("{} bytes of shared memory ({} static, {} dynamic); a block on {} has at most {}", shared,
+                           info.static_shared_bytes, launch.dynamic_shared_bytes, target_name, limit_bytes));
   }
   if (launch.params.size() != info.param_bytes) {
     return bad(fmt::format("the parameter block has {} bytes; the kernel takes {}", launch.params.size(), info.param_bytes));
@@ -92,38 +98,36 @@ struct BlockOrder {
 // keep returning to states seen before.
 class StallWatch {
  public:
-  uint64_t quantum() const { return quiet_ < kPatience ? kQuantum : kQuantum / 8; }
+  uint64_t quantum() const { return quiet_ < patience_ ? kQuantum : kQuantum / 8; }
   // Call after every round. True: nothing will ever change.
   template <typename Hash>
   bool stalled(uint64_t progress, Hash&& hash) {
     if (progress != progress_) {
       progress_ = progress;
       quiet_ = 0;
+      patience_ = kPatience;
       seen_.clear();
       return false;
     }
-    if (++quiet_ < kPatience) return false;
-    seen_.insert(hash());
-    if (quiet_ < kPatience + kRounds) return false;
-    const bool few = seen_.size() <= kStates;
-    quiet_ = kPatience;
-    seen_.clear();
-    return few;
+    if (++quiet_ < patience_) return false;
+    const uint64_t value = hash();
+    const auto at = std::lower_bound(seen_.begin(), seen_.end(), value);
+    if (at == seen_.end() || *at != value) seen_.insert(at, value);
+    if (seen_.size() > kStates) {   // it computes; look again, but later and later
+      patience_ = std::min<uint64_t>(patience_ * 4, uint64_t{1} << 40);
+      quiet_ = 0;
+      seen_.clear();
+      return false;
+    }
+    return quiet_ >= patience_ + kRounds;
   }
 
  private:
-  static constexpr uint32_t kPatience = 64, kRounds = 512, kStates = 96;
-  struct Set {   // a small sorted set
-    std::vector<uint64_t> values;
-    void insert(uint64_t v) {
-      auto it = std::lower_bound(values.begin(), values.end(), v);
-      if (it == values.end() || *it != v) values.insert(it, v);
-    }
-    size_t size() const { return values.size(); }
-    void clear() { values.clear(); }
-  } seen_;
+  static constexpr uint64_t kPatience = 64, kRounds = 512;
+  static constexpr size_t kStates = 96;
+  std::vector<uint64_t> seen_;   // sorted
   uint64_t progress_ = ~uint64_t{0};
-  uint32_t quiet_ = 0;
+  uint64_t quiet_ = 0, patience_ = kPatience;
 };
 
 struct Launcher {
