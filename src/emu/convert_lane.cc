@@ -66,9 +66,9 @@ uint64_t integer_to_integer(int64_t value, uint64_t pattern, bool from_signed, c
 uint64_t to_float(double x, const Conversion& c) {
   if (c.sat) x = x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0;
   if (c.relu && !std::isnan(x)) x = x > 0.0 ? x : 0.0;
-  uint64_t bits = tensor::encode(x, c.to, c.rounding, c.satfinite);
-  if (c.ftz && c.to == DType::kF32 && (bits & 0x7f800000u) == 0) bits &= 0x80000000u;
-  return bits;
+  // Hardware flushes by the value before it is rounded.
+  if (c.ftz && c.to == DType::kF32 && std::fabs(x) < 0x1p-126) x = std::copysign(0.0, x);
+  return tensor::encode(x, c.to, c.rounding, c.satfinite);
 }
 
 }  // namespace
@@ -92,6 +92,12 @@ uint64_t convert_lane(uint64_t bits, const Conversion& c) {
       return wide ? 1ull << (tensor::bits_of(c.to) - 1) : 0;
     }
     return tensor::encode(x, c.to, c.rounding);
+  }
+  if (std::isnan(x) && !c.sat) {   // some pairs keep a NaN's sign and payload (as observed on hardware)
+    if (c.from == DType::kF64 && c.to == DType::kF32) return bits_of(static_cast<float>(x));
+    if (c.integral && c.to == DType::kF64) return bits | 0x0008000000000000ull;
+    if (c.from == DType::kF16 && c.to == DType::kF64) return bits_of(static_cast<double>(tensor::f16_to_f32(static_cast<uint16_t>(bits))));
+    if (c.from == DType::kBF16 && c.to == DType::kF64) return bits_of(static_cast<double>(tensor::bf16_to_f32(static_cast<uint16_t>(bits))));
   }
   if (!c.integral) return to_float(x, c);
   // A whole number of the same type, but for bf16 perhaps: every rounded value is representable or overflows alike.

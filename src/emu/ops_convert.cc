@@ -21,12 +21,13 @@ constexpr auto kCast = [](S a) -> D { return static_cast<D>(a); };
 template <bool kFtz, bool kSat>
 constexpr auto kFloatToFloat = [](float a) -> float {
   a = flush_if<kFtz>(a);
-  return kSat ? saturate(a) : canonical(a);
+  if constexpr (kSat) return saturate(a);
+  else return kFtz ? canonical(a) : a;   // with no modifier a copy
 };
-constexpr auto kDoubleToFloat = [](double a) -> float { return canonical(static_cast<float>(a)); };
+constexpr auto kDoubleToFloat = [](double a) -> float { return static_cast<float>(a); };   // keeps a NaN's payload
 constexpr auto kTf32Away = [](float a) -> float {
   const uint32_t u = bits_of(a), rounded = (u + 0x1000u) & 0xffffe000u;
-  return float_of((u & 0x7f800000u) == 0x7f800000u ? (is_nan(a) ? kCanonicalNan32 : u) : rounded);
+  return float_of(is_nan(a) ? u & 0xffffe000u : rounded);   // .rna only cuts a NaN
 };
 
 template <Rounding kRounding>
@@ -63,7 +64,8 @@ template <typename F>
 void widen_one(Warp& warp, const Insn& insn) {
   alignas(32) float x[kLanes];
   F::decode_lanes(slot<const uint16_t>(warp, insn.op[1]), x);
-  for (int i = 0; i < kLanes; ++i) x[i] = canonical(x[i]);
+  if (std::is_same_v<F, Half>)   // bf16 is shifted, NaN and all
+    for (int i = 0; i < kLanes; ++i) x[i] = canonical(x[i]);
   store_lanes(slot<float>(warp, insn.op[0]), x, warp.exec);
 }
 // op: d, a (upper half), b (lower half).
@@ -266,6 +268,14 @@ const LaneOp* fast_scalar(const Conversion& c) {
   return nullptr;
 }
 
+bool is_byte(DType type) { return type == DType::kI8 || type == DType::kU8; }
+// Two integer types of which `to` has every value of `from`, and is not the same.
+bool holds_all(DType to, DType from) {
+  if (!tensor::is_integer(to) || !tensor::is_integer(from) || to == from) return false;
+  const unsigned wide = tensor::bits_of(to), narrow = tensor::bits_of(from);
+  return wide > narrow && (tensor::is_signed(to) || !tensor::is_signed(from));
+}
+
 struct Modes { int to_integer, to_float, away; bool relu, satfinite, ftz, sat; };
 
 // Whether the rounding modifiers are what the pair of types asks for; fills c.rounding and c.integral.
@@ -346,6 +356,9 @@ Status lower_cvt(Lowering& l) {
   const bool floats = tensor::is_float(c.from) && tensor::is_float(c.to);
   if ((c.relu || c.satfinite) && (!floats || c.sat || c.integral || significand_bits(c.to) > 11)) return l.unsupported();
   if (c.ftz && c.from != DType::kF32 && c.to != DType::kF32) return l.unsupported();
+  // Forms PTX lacks: saturation that cannot happen, bf16 to and from bytes.
+  if (c.sat && holds_all(c.to, c.from)) return l.unsupported();
+  if ((c.to == DType::kBF16 && is_byte(c.from)) || (c.from == DType::kBF16 && is_byte(c.to))) return l.unsupported();
   // The narrow formats are always saturated; what is not representable has no other meaning.
   if (is_narrow(c.to) && c.to != DType::kUE8M0 && !c.satfinite) return l.unsupported();
   if (to.count == 2 || from.count == 2) {

@@ -109,9 +109,9 @@ template <bool kFtz>
 constexpr auto kEx232 = [](float a) -> float { return flush_if<kFtz>(approx_exp2(flush_if<kFtz>(a))); };
 constexpr auto kTanh32 = [](float a) -> float { return approx_tanh(a); };
 template <bool kFtz>
-constexpr auto kAbs32 = [](float a) -> float { return flush_if<kFtz>(float_of(bits_of(a) & 0x7fffffffu)); };
+constexpr auto kAbs32 = [](float a) -> float { return canonical(flush_if<kFtz>(float_of(bits_of(a) & 0x7fffffffu))); };
 template <bool kFtz>
-constexpr auto kNeg32 = [](float a) -> float { return flush_if<kFtz>(float_of(bits_of(a) ^ 0x80000000u)); };
+constexpr auto kNeg32 = [](float a) -> float { return canonical(flush_if<kFtz>(float_of(bits_of(a) ^ 0x80000000u))); };
 template <bool kMax, bool kNan, bool kFtz>
 constexpr auto kMinMax32 = [](float a, float b) -> float { return min_max<kMax, kNan>(flush_if<kFtz>(a), flush_if<kFtz>(b)); };
 template <bool kMax, bool kNan, bool kFtz>
@@ -135,7 +135,7 @@ constexpr auto kSqrt64 = [](double a) -> double { return std::sqrt(a); };
 constexpr auto kRcpApprox64 = [](double a) -> double { return approx_upper(a, false); };
 constexpr auto kRsqrtApprox64 = [](double a) -> double { return 1.0 / std::sqrt(a); };
 constexpr auto kRsqrtUpper64 = [](double a) -> double { return approx_upper(a, true); };
-constexpr auto kAbs64 = [](double a) -> double { return double_of(bits_of(a) & 0x7fffffffffffffffull); };
+constexpr auto kAbs64 = [](double a) -> double { return is_nan(a) ? a : double_of(bits_of(a) & 0x7fffffffffffffffull); };
 constexpr auto kNeg64 = [](double a) -> double { return double_of(bits_of(a) ^ 0x8000000000000000ull); };
 template <bool kMax>
 constexpr auto kMinMax64 = [](double a, double b) -> double { return min_max<kMax, false>(a, b); };

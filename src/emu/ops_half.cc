@@ -171,17 +171,22 @@ Status lower_special(Lowering& l) {
   return emit_half(l, form, handler, type, 1, ftz ? kFtz : 0, Counters::kSpecialFunction);
 }
 
-// Sign operations are on bits: a NaN keeps its payload.
-template <typename Word, uint32_t kKeep, uint32_t kFlip, bool kFlush>
+// Sign operations, on bits; a NaN (magnitude above kInfinity) becomes the canonical one.
+template <typename Word, uint32_t kInfinity, uint32_t kKeep, uint32_t kFlip, bool kFlush>
 constexpr auto kSign = [](Word a) -> Word {
   const auto one = [](uint32_t h) {
     if (kFlush && (h & 0x7c00u) == 0) h &= 0x8000u;
-    return (h & kKeep) ^ kFlip;
+    return (h & 0x7fffu) > kInfinity ? 0x7fffu : (h & kKeep) ^ kFlip;
   };
   const uint32_t w = a;
   const uint32_t r = one(w & 0xffffu) | (sizeof(Word) == 4 ? one(w >> 16) << 16 : 0u);
   return static_cast<Word>(r);
 };
+template <typename Word, uint32_t kInfinity>
+const LaneOp* sign_op(bool abs, bool ftz) {
+  if (abs) return ftz ? &lane_op<kSign<Word, kInfinity, 0x7fff, 0, true>> : &lane_op<kSign<Word, kInfinity, 0x7fff, 0, false>>;
+  return ftz ? &lane_op<kSign<Word, kInfinity, 0xffff, 0x8000, true>> : &lane_op<kSign<Word, kInfinity, 0xffff, 0x8000, false>>;
+}
 Status lower_abs_neg(Lowering& l) {
   Form form(l.instruction());
   const bool abs = l.instruction().opcode == "abs";
@@ -189,13 +194,8 @@ Status lower_abs_neg(Lowering& l) {
   const Type type = form.take_type();
   if ((ftz && !is_f16(type)) || !form.done()) return l.unsupported();
   const bool packed = ptx::size_bits(type) == 32;
-  const LaneOp* op = nullptr;
-  if (packed)
-    op = abs ? (ftz ? &lane_op<kSign<uint32_t, 0x7fff, 0, true>> : &lane_op<kSign<uint32_t, 0x7fff, 0, false>>)
-             : (ftz ? &lane_op<kSign<uint32_t, 0xffff, 0x8000, true>> : &lane_op<kSign<uint32_t, 0xffff, 0x8000, false>>);
-  else
-    op = abs ? (ftz ? &lane_op<kSign<uint16_t, 0x7fff, 0, true>> : &lane_op<kSign<uint16_t, 0x7fff, 0, false>>)
-             : (ftz ? &lane_op<kSign<uint16_t, 0xffff, 0x8000, true>> : &lane_op<kSign<uint16_t, 0xffff, 0x8000, false>>);
+  const LaneOp* op = is_f16(type) ? (packed ? sign_op<uint32_t, 0x7c00>(abs, ftz) : sign_op<uint16_t, 0x7c00>(abs, ftz))
+                                  : (packed ? sign_op<uint32_t, 0x7f80>(abs, false) : sign_op<uint16_t, 0x7f80>(abs, false));
   return emit_op(l, *op, Counters::kHalf);
 }
 

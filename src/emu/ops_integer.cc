@@ -1,7 +1,7 @@
 // Integer arithmetic: PTX ISA section 9.7.1 and 9.7.2 (extended precision). Video instructions are in
 // ops_video.cc, appended to this table.
 //
-// Division by zero follows hardware: the quotient is all ones, the remainder the dividend.
+// Division by zero follows hardware (PTX leaves it open): quotient and remainder are all ones.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -114,7 +114,7 @@ constexpr auto kDiv = [](T a, T b) -> T {
 };
 template <typename T>
 constexpr auto kRem = [](T a, T b) -> T {
-  if (b == 0) return a;
+  if (b == 0) return static_cast<T>(~T{0});
   if constexpr (std::is_signed_v<T>) {
     if (b == -1) return 0;
   }

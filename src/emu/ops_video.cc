@@ -100,7 +100,7 @@ constexpr auto kSimd = [](uint32_t a, uint32_t b, uint32_t c, Imm imm) -> uint32
     if (v.flags & kSat) r = clamp_to(r, width, is_signed);
     const auto word = static_cast<uint32_t>(r);
     packed |= (word & ((1u << width) - 1u)) << shift;
-    sum += static_cast<uint32_t>(extend(word, width, is_signed));
+    sum += word;   // .add takes the whole result, not its low part
   }
   return v.second == Second::kAdd ? sum : packed;
 };

@@ -492,9 +492,8 @@ std::string updated_line(const Case& test, const Expectation& e, const CaseKerne
   (void)test;
   std::vector<std::string> values;
   for (const Number& n : found->numbers) values.push_back(shown(n, found->bytes, found->is_float, e.hexadecimal));
-  // The shortest list that repeats to the whole, among: one value, as many as were written.
-  for (size_t length : {size_t{1}, e.values.size()}) {
-    if (length == 0 || length > values.size()) continue;
+  // The shortest list that repeats to the whole.
+  for (size_t length = 1; length <= values.size(); ++length) {
     bool repeats = true;
     for (size_t i = length; i < values.size(); ++i) repeats &= values[i] == values[i % length];
     if (repeats) {
