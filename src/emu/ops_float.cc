@@ -135,7 +135,8 @@ constexpr auto kSqrt64 = [](double a) -> double { return std::sqrt(a); };
 constexpr auto kRcpApprox64 = [](double a) -> double { return approx_upper(a, false); };
 constexpr auto kRsqrtApprox64 = [](double a) -> double { return 1.0 / std::sqrt(a); };
 constexpr auto kRsqrtUpper64 = [](double a) -> double { return approx_upper(a, true); };
-constexpr auto kAbs64 = [](double a) -> double { return is_nan(a) ? a : double_of(bits_of(a) & 0x7fffffffffffffffull); };
+constexpr auto kAbs64 = [](double a) -> double { return double_of(is_nan(a) ? bits_of(a) | 0x0008000000000000ull : bits_of(a) & 0x7fffffffffffffffull);
+};   // a NaN keeps its sign
 constexpr auto kNeg64 = [](double a) -> double { return double_of(bits_of(a) ^ 0x8000000000000000ull); };
 template <bool kMax>
 constexpr auto kMinMax64 = [](double a, double b) -> double { return min_max<kMax, false>(a, b); };

@@ -11,27 +11,31 @@ namespace {
 
 using ptx::Type;
 
-// Forces the last bit of `rounded` to 1 when `error` (exact minus rounded) is not zero, moving towards the exact
-// value if that bit was 0.
-inline double to_odd(double rounded, double error) {
-  const uint64_t u = bits_of(rounded);
-  const bool away = (error > 0) == (rounded > 0);
-  const uint64_t moved = away ? u + 1 : u - 1;
-  return double_of((error != 0) & ((u & 1) == 0) ? moved : u);
-}
+// a * b + c rounded to odd in 24 bits, all in double lanes. kTiny: the result may be a denormal of float.
+template <bool kTiny>
 inline float fma_odd(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b), addend = static_cast<double>(c);
   const double sum = product + addend;
-  // The exact error of the sum (Knuth's TwoSum); with an infinity or NaN it is NaN, and ignored.
+  // The exact error of the sum (Knuth's TwoSum; NaN where an operand is infinite): when there is one and the
+  // last bit is 0, one step towards the exact value.
   const double part = sum - product;
   const double error = (product - (sum - part)) + (addend - part);
-  const double odd = to_odd(sum, error == error ? error : 0.0);
-  const float narrow = static_cast<float>(odd);
-  const double rest = odd - static_cast<double>(narrow);
-  const uint32_t u = bits_of(narrow);
-  const bool away = (rest > 0) == (narrow > 0);
-  const bool adjust = ((rest < 0) | (rest > 0)) & ((u & 1u) == 0) & ((u & 0x7f800000u) != 0x7f800000u) & (narrow != 0);
-  return float_of(adjust ? (away ? u + 1 : u - 1) : u);
+  const uint64_t u = bits_of(sum);
+  const uint64_t step = 1 - 2 * ((bits_of(error) ^ u) >> 63);
+  const uint64_t inexact = (error > 0.0) | (error < 0.0) ? 1u : 0u;
+  const uint64_t odd = u + step * (inexact & ~u & 1u);
+  // To 24 bits: what is cut sets the last bit that stays.
+  constexpr uint64_t kCut = 0x1fffffffull;
+  const uint64_t narrow = (odd & ~kCut) | ((odd & kCut) != 0 ? kCut + 1 : 0u);
+  const bool finite = std::fabs(sum) < std::numeric_limits<double>::infinity();
+  double result = double_of(finite ? narrow : u);
+  if constexpr (kTiny) {   // the same on the grid of float's denormals
+    const double scaled = double_of(odd) * 0x1p149, whole = std::trunc(scaled);
+    const bool even = std::trunc(whole * 0.5) * 2.0 == whole;
+    const double stuck = (whole != scaled) & even ? whole + std::copysign(1.0, scaled) : whole;
+    result = std::fabs(sum) < 0x1p-126 ? std::copysign(stuck * 0x1p-149, sum) : result;
+  }
+  return static_cast<float>(result);
 }
 
 constexpr uint32_t kFtz = 1, kSat = 2, kRelu = 4;   // in aux
@@ -92,7 +96,8 @@ void half_op(Warp& warp, const Insn& insn) {
 constexpr auto kAdd = [](float a, float b) { return a + b; };
 constexpr auto kSub = [](float a, float b) { return a - b; };
 constexpr auto kMul = [](float a, float b) { return a * b; };
-constexpr auto kFma = [](float a, float b, float c) { return fma_odd(a, b, c); };
+template <bool kTiny>
+constexpr auto kFma = [](float a, float b, float c) { return fma_odd<kTiny>(a, b, c); };
 template <bool kMax, bool kNan>
 constexpr auto kMinMax = [](float a, float b) { return min_max<kMax, kNan>(a, b); };
 template <bool kMax, bool kNan>
@@ -136,7 +141,7 @@ Status lower_arithmetic(Lowering& l) {
   const Type type = form.take_type();
   if (!is_f16(type) && (flags & (kFtz | kSat))) return l.unsupported();
   if ((flags & kSat) && (flags & kRelu)) return l.unsupported();
-  const Handler handler = fused             ? handler_for<3, kFma>(type)
+  const Handler handler = fused             ? (is_f16(type) ? handler_for<3, kFma<false>>(type) : handler_for<3, kFma<true>>(type))
                           : opcode == "add" ? handler_for<2, kAdd>(type)
                           : opcode == "sub" ? handler_for<2, kSub>(type)
                                             : handler_for<2, kMul>(type);
