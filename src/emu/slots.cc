@@ -137,13 +137,13 @@ void solve(Code& code, std::span<const VirtualRegister> registers, Flow& flow) {
     const uint32_t b = work.back();
     work.pop_back();
     queued[b] = 0;
-    uint64_t* out = &flow.live_out[b * words];
+    uint64_t* out = flow.live_out.data() + b * words;
     for_each_successor(code, b, [&](uint32_t s) {
-      const uint64_t* in = &flow.live_in[s * words];
+      const uint64_t* in = flow.live_in.data() + s * words;
       for (size_t w = 0; w < words; ++w) out[w] |= in[w];
     });
     bool changed = false;
-    uint64_t* in = &flow.live_in[b * words];
+    uint64_t* in = flow.live_in.data() + b * words;
     for (size_t w = 0; w < words; ++w) {
       const uint64_t value = flow.uses[b * words + w] | (out[w] & ~flow.kills[b * words + w]);
       if (value != in[w]) { in[w] = value; changed = true; }
