@@ -72,7 +72,7 @@ class LoadedPlan {
   virtual Status read(std::string_view buffer, std::span<uint8_t> bytes) const = 0;
   // Puts the device in the state of a first call: outputs and workspace poisoned with 0xff bytes (NaN in
   // every floating type, -1 in every integer) and marked uninitialised, module variables at their initial
-  // values. Inputs stay. run() does this first unless told otherwise.
+  // values. Inputs stay, and so do the contents of inouts. run() does this first.
   virtual Status reset() = 0;
   virtual Result<RunReport> run(const RunOptions& options) = 0;
 };
@@ -80,6 +80,8 @@ class LoadedPlan {
 struct LoadOptions {
   // Shifts where buffers lie (by multiples of 256 bytes), so that results that depend on addresses show.
   uint64_t layout_seed = 0;
+  // Needed by RunOptions::check_uninitialised; costs an eighth of the memory in use.
+  bool track_initialised = true;
 };
 
 class Device {

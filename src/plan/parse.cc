@@ -217,7 +217,7 @@ class Reader {
     return address;
   }
 
-  Result<Address> address(const Field& field, std::string_view name) const {
+  Result<Address> address_at(const Field& field, std::string_view name) const {
     const Json* json = find(field, name);
     if (json == nullptr) return error(field.path, "'{}' is missing", name);
     return address(Field{json, join(field, name)});
@@ -274,7 +274,7 @@ class Reader {
       const Field at{json, field.path + ".fill"};
       KW_TRY_VOID(object(at, {"to", "pattern", "row_bytes", "rows", "pitch"}));
       Fill fill;
-      KW_TRY(fill.to, address(at, "to"));
+      KW_TRY(fill.to, address_at(at, "to"));
       KW_TRY(fill.pattern, bytes(at, "pattern", 4));
       KW_TRY(fill.row_bytes, number(at, "row_bytes", 0, kMaxBufferBytes));
       KW_TRY(fill.rows, number(at, "rows", 0, kMaxBufferBytes, 1));
@@ -286,8 +286,8 @@ class Reader {
       const Field at{json, field.path + ".copy"};
       KW_TRY_VOID(object(at, {"to", "from", "row_bytes", "rows", "to_pitch", "from_pitch"}));
       Copy copy;
-      KW_TRY(copy.to, address(at, "to"));
-      KW_TRY(copy.from, address(at, "from"));
+      KW_TRY(copy.to, address_at(at, "to"));
+      KW_TRY(copy.from, address_at(at, "from"));
       KW_TRY(copy.row_bytes, number(at, "row_bytes", 0, kMaxBufferBytes));
       KW_TRY(copy.rows, number(at, "rows", 0, kMaxBufferBytes, 1));
       KW_TRY(copy.to_pitch, number(at, "to_pitch", 0, kMaxBufferBytes, 0));
@@ -299,7 +299,7 @@ class Reader {
       const Field at{json, field.path + ".write"};
       KW_TRY_VOID(object(at, {"to", "data", "pointers"}));
       Write write;
-      KW_TRY(write.to, address(at, "to"));
+      KW_TRY(write.to, address_at(at, "to"));
       KW_TRY(write.data, bytes(at, "data", kMaxPlanText / 2));
       KW_TRY(write.relocations, relocations(at));
       step.action = std::move(write);

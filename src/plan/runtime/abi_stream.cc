@@ -51,7 +51,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   Stream* known = call.state().find_stream(stream);
   if (known == nullptr) return call.done(cudaErrorInvalidResourceHandle);
   call.backend().host_waits(*known);
-  return cudaSuccess;
+  return call.done(call.backend().fault());
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -128,7 +128,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   Event* known = call.state().find_event(event);
   if (known == nullptr) return call.done(cudaErrorInvalidResourceHandle);
   call.backend().host_waits(*known);
-  return cudaSuccess;
+  return call.done(call.backend().fault());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   Call call("cudaEventQuery");
@@ -147,7 +147,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
 cudaError_t cudaDeviceSynchronize() {
   Call call("cudaDeviceSynchronize");
   call.backend().host_waits_for_all();
-  return cudaSuccess;
+  return call.done(call.backend().fault());
 }
 
 }  // extern "C"

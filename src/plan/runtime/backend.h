@@ -121,6 +121,8 @@ class Backend {
   virtual void host_waits(Stream& stream) = 0;
   virtual void host_waits(Event& event) = 0;
   virtual void host_waits_for_all() = 0;
+  // The error that a kernel left behind, which every later wait and copy reports; cudaSuccess while there is none.
+  virtual cudaError_t fault() const { return cudaSuccess; }
   // Host functions in stream order. False: cannot be done.
   virtual bool runs_host_functions() const = 0;
 

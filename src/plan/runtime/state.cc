@@ -112,6 +112,12 @@ Event* State::create_event(unsigned flags) {
 
 bool State::destroy_event(cudaEvent_t handle) { return events_.erase(handle) != 0; }
 
+std::string State::first_target() const {
+  for (const ModuleImage& module : modules_)
+    if (!module.outline.target.empty()) return module.outline.target;
+  return "";
+}
+
 std::vector<CallConfiguration>& call_configurations() {
   thread_local std::vector<CallConfiguration> stack;
   return stack;

@@ -49,8 +49,8 @@ class State {
   Event* create_event(unsigned flags);
   bool destroy_event(cudaEvent_t handle);
 
-  // The file name that stands for the program in messages about modules.
-  size_t module_count() const { return modules_.size(); }
+  // The .target of the first module that has one; empty before any is registered.
+  std::string first_target() const;
 
  private:
   State();

@@ -1,0 +1,209 @@
+#include "device/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace kw::device {
+namespace {
+
+// y[i] = x[i] + bias, for i < n; bias is a module variable that the kernel also increments.
+constexpr char kAdd[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .f32 bias = 0f3F800000;
+.visible .entry add(
+  .param .u64 x, .param .u64 y, .param .u32 n
+)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<6>;
+  .reg .f32 %f<4>;
+  .reg .b64 %rd<8>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r1, %r2, %r3;
+  ld.param.u32 %r5, [n];
+  setp.ge.u32 %p1, %r4, %r5;
+  @%p1 bra DONE;
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  mul.wide.u32 %rd3, %r4, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  ld.global.f32 %f1, [%rd4];
+  ld.global.f32 %f2, [bias];
+  add.f32 %f3, %f1, %f2;
+  st.global.f32 [%rd5], %f3;
+DONE:
+  ret;
+}
+)";
+
+constexpr uint32_t kCount = 100;
+
+plan::Plan add_plan(uint32_t n) {
+  plan::Plan plan;
+  plan.target = "sm_80";
+  plan.modules.push_back({kAdd, plan::hash_of(kAdd)});
+  plan.buffers.push_back({"x", plan::Role::kInput, kCount * 4, "f32", {kCount}, {1}});
+  plan.buffers.push_back({"y", plan::Role::kOutput, kCount * 4, "f32", {kCount}, {1}});
+  plan::Launch launch;
+  launch.kernel = "add";
+  launch.grid = {(n + 31) / 32, 1, 1};
+  launch.block = {32, 1, 1};
+  launch.params.assign(20, 0);
+  std::memcpy(launch.params.data() + 16, &n, 4);
+  launch.relocations = {{0, {.buffer = 0}}, {8, {.buffer = 1}}};
+  plan::Step step;
+  step.action = launch;
+  plan.steps.push_back(step);
+  return plan;
+}
+
+std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
+  std::vector<uint8_t> bytes(values.size() * 4);
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<float> floats_of(const LoadedPlan& loaded, const char* name) {
+  std::vector<uint8_t> bytes(kCount * 4);
+  EXPECT_TRUE(loaded.read(name, bytes));
+  std::vector<float> values(kCount);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+std::vector<float> ramp() {
+  std::vector<float> x;
+  for (uint32_t i = 0; i < kCount; ++i) x.push_back(static_cast<float>(i));
+  return x;
+}
+
+TEST(EmulatorDevice, RunsAPlan) {
+  auto device = make_emulator();
+  auto loaded = device->load(add_plan(kCount));
+  ASSERT_TRUE(loaded) << format_error(loaded.error());
+  ASSERT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+  auto report = (*loaded)->run({.check_races = true, .check_uninitialised = true, .count = true});
+  ASSERT_TRUE(report) << format_error(report.error());
+  EXPECT_TRUE(report->clean()) << (report->first_with_finding() ? report->first_with_finding()->findings[0].message : "");
+  const auto y = floats_of(**loaded, "y");
+  for (uint32_t i = 0; i < kCount; ++i) EXPECT_EQ(y[i], static_cast<float>(i) + 1);
+  ASSERT_EQ(report->steps.size(), 1u);
+  EXPECT_GT(report->steps[0].warp_instructions, 0u);
+}
+
+TEST(EmulatorDevice, WhatIsNotWrittenIsPoison) {
+  auto loaded = make_emulator()->load(add_plan(50));
+  ASSERT_TRUE(loaded);
+  ASSERT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+  ASSERT_TRUE((*loaded)->run({}));
+  const auto y = floats_of(**loaded, "y");
+  EXPECT_EQ(y[49], 50.0f);
+  EXPECT_NE(y[50], y[50]);   // NaN
+}
+
+TEST(EmulatorDevice, OutOfBoundsIsAFinding) {
+  auto loaded = make_emulator()->load(add_plan(kCount + 1));
+  ASSERT_TRUE(loaded);
+  ASSERT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+  auto report = (*loaded)->run({});
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->clean());
+  ASSERT_NE(report->first_with_finding(), nullptr);
+  const emu::Finding& finding = report->first_with_finding()->findings[0];
+  EXPECT_EQ(finding.kind, emu::Finding::Kind::kOutOfBounds);
+  EXPECT_EQ(finding.object, "x");
+}
+
+TEST(EmulatorDevice, InputsAreReadOnly) {
+  plan::Plan plan = add_plan(kCount);
+  std::get<plan::Launch>(plan.steps[0].action).relocations[1].target.buffer = 0;
+  auto loaded = make_emulator()->load(plan);
+  ASSERT_TRUE(loaded);
+  ASSERT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+  auto report = (*loaded)->run({});
+  ASSERT_TRUE(report);
+  ASSERT_NE(report->first_with_finding(), nullptr);
+  EXPECT_EQ(report->first_with_finding()->findings[0].kind, emu::Finding::Kind::kWriteToReadOnly);
+}
+
+TEST(EmulatorDevice, UnwrittenInputIsUninitialised) {
+  auto loaded = make_emulator()->load(add_plan(kCount));
+  ASSERT_TRUE(loaded);
+  auto report = (*loaded)->run({.check_uninitialised = true});
+  ASSERT_TRUE(report);
+  ASSERT_NE(report->first_with_finding(), nullptr);
+  EXPECT_EQ(report->first_with_finding()->findings[0].kind, emu::Finding::Kind::kUninitialisedRead);
+}
+
+TEST(EmulatorDevice, VariablesAndOtherSteps) {
+  plan::Plan plan = add_plan(kCount);
+  plan::Step launch = plan.steps[0];
+  plan.steps.clear();
+  plan::Step write;
+  plan::Write bias;
+  bias.to = {.module = 0, .variable = "bias"};
+  bias.data = bytes_of({10.0f});
+  write.action = bias;
+  plan.steps.push_back(write);
+  launch.after = {0};
+  plan.steps.push_back(launch);
+  plan::Step fill;
+  plan::Fill ones;
+  ones.to.buffer = 1;
+  ones.to.offset = 4;
+  ones.pattern = {0, 0, 0x80, 0x3f};
+  ones.row_bytes = 8;
+  fill.action = ones;
+  fill.after = {1};
+  plan.steps.push_back(fill);
+  plan::Step copy;
+  plan::Copy rows;
+  rows.to.buffer = 1;
+  rows.to.offset = 40;
+  rows.from.buffer = 0;
+  rows.from.offset = 8;
+  rows.row_bytes = 4;
+  rows.rows = 2;
+  rows.to_pitch = 8;
+  rows.from_pitch = 4;
+  copy.action = rows;
+  copy.after = {1};
+  plan.steps.push_back(copy);
+  for (const uint64_t seed : {0, 1, 2, 3}) {
+    auto loaded = make_emulator()->load(plan, {.layout_seed = seed});
+    ASSERT_TRUE(loaded) << format_error(loaded.error());
+    ASSERT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      auto report = (*loaded)->run({.schedule_seed = seed});
+      ASSERT_TRUE(report) << format_error(report.error());
+      const auto y = floats_of(**loaded, "y");
+      EXPECT_EQ(y[0], 10.0f);
+      EXPECT_EQ(y[1], 1.0f);
+      EXPECT_EQ(y[2], 1.0f);
+      EXPECT_EQ(y[3], 13.0f);
+      EXPECT_EQ(y[10], 2.0f);
+      EXPECT_EQ(y[11], 21.0f);
+      EXPECT_EQ(y[12], 3.0f);
+    }
+  }
+}
+
+TEST(EmulatorDevice, SizesAndNamesAreChecked) {
+  auto loaded = make_emulator()->load(add_plan(kCount));
+  ASSERT_TRUE(loaded);
+  EXPECT_FALSE((*loaded)->write("z", bytes_of(ramp())));
+  EXPECT_FALSE((*loaded)->write("x", bytes_of({1.0f})));
+  EXPECT_FALSE(make_emulator({.memory_bytes = 100})->load(add_plan(kCount)));
+  plan::Plan bad = add_plan(kCount);
+  bad.steps[0].after = {0};
+  EXPECT_FALSE(make_emulator()->load(bad));
+}
+
+}  // namespace
+}  // namespace kw::device

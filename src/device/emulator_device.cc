@@ -1,0 +1,282 @@
+// Device on the PTX emulator.
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "base/check.h"
+#include "device/device.h"
+#include "ptx/parser.h"
+
+namespace kw::device {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// SplitMix64 (Steele, Lea, Flood 2014).
+uint64_t next_random(uint64_t& state) {
+  uint64_t z = (state += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+void store_address(std::vector<uint8_t>& block, uint32_t offset, uint64_t address) {
+  for (int i = 0; i < 8; ++i) block[offset + static_cast<size_t>(i)] = static_cast<uint8_t>(address >> (8 * i));
+}
+
+class EmulatedPlan final : public LoadedPlan {
+ public:
+  static Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options, uint64_t memory_bytes) {
+    auto loaded = std::unique_ptr<EmulatedPlan>(new EmulatedPlan);
+    loaded->plan_ = std::move(plan);
+    KW_TRY_VOID(plan::check(loaded->plan_));
+    KW_TRY_VOID(loaded->prepare(options, memory_bytes));
+    return std::unique_ptr<LoadedPlan>(std::move(loaded));
+  }
+
+  const plan::Plan& plan() const override { return plan_; }
+
+  Status write(std::string_view buffer, std::span<const uint8_t> bytes) override {
+    KW_TRY(const size_t index, find(buffer, bytes.size()));
+    return memory_->write(addresses_[index], bytes.data(), bytes.size());
+  }
+
+  Status read(std::string_view buffer, std::span<uint8_t> bytes) const override {
+    KW_TRY(const size_t index, find(buffer, bytes.size()));
+    return memory_->read(addresses_[index], bytes.data(), bytes.size());
+  }
+
+  Status reset() override {
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const plan::Role role = plan_.buffers[i].role;
+      if (role == plan::Role::kOutput || role == plan::Role::kWorkspace) KW_TRY_VOID(poison(i));
+    }
+    for (const auto& program : programs_) KW_TRY_VOID(program->reset_variables());
+    return {};
+  }
+
+  Result<RunReport> run(const RunOptions& options) override {
+    KW_TRY_VOID(reset());
+    const Clock::time_point begin = Clock::now();
+    RunReport report;
+    report.completed = true;
+    std::map<uint32_t, StepReport> launches;
+    std::map<uint32_t, std::string> outputs;
+    uint64_t findings = 0;
+    for (const uint32_t index : order(options.schedule_seed)) {
+      const double spent = seconds_since(begin);
+      if (options.deadline_s > 0 && spent >= options.deadline_s)
+        return fail(ErrorCode::kLimit, "the plan did not end within {} s: step {} of {} had not begun", options.deadline_s, index, plan_.steps.size());
+      const plan::Step& step = plan_.steps[index];
+      const auto* launch = std::get_if<plan::Launch>(&step.action);
+      if (launch == nullptr) {
+        if (auto status = move_bytes(step); !status) {
+          status.error().message = fmt::format("step {}: {}", index, status.error().message);
+          return tl::unexpected(std::move(status.error()));
+        }
+        continue;
+      }
+      emu::Options emulator;
+      emulator.check_races = options.check_races;
+      emulator.check_uninitialised = options.check_uninitialised && memory_->tracks_initialised();
+      emulator.count = options.count;
+      emulator.threads = options.threads;
+      emulator.schedule_seed = options.schedule_seed;
+      emulator.async_completion = options.late_completion ? emu::Options::Completion::kLate : emu::Options::Completion::kEager;
+      emulator.max_warp_instructions = options.max_warp_instructions;
+      emulator.deadline_s = options.deadline_s > 0 ? options.deadline_s - spent : 0;
+      emulator.max_findings = options.max_findings > findings ? options.max_findings - findings : 1;
+      auto done = emu::run(launch_of(*launch), emulator);
+      if (!done) {
+        done.error().message = fmt::format("step {}, kernel {}: {}", index, launch->kernel, done.error().message);
+        return tl::unexpected(std::move(done.error()));
+      }
+      StepReport& entry = launches[index];
+      entry.step = index;
+      entry.completed = done->completed;
+      entry.findings = std::move(done->findings);
+      entry.counters = done->counters;
+      entry.warp_instructions = done->warp_instructions;
+      findings += entry.findings.size();
+      report.total.add(done->counters);
+      outputs[index] = std::move(done->output);
+      if (!entry.completed) {
+        report.completed = false;   // later steps would compute from half a result
+        break;
+      }
+    }
+    for (auto& [index, entry] : launches) report.steps.push_back(std::move(entry));
+    for (auto& [index, text] : outputs) report.output += text;
+    report.wall_s = seconds_since(begin);
+    return report;
+  }
+
+ private:
+  EmulatedPlan() = default;
+
+  Status prepare(const LoadOptions& options, uint64_t memory_bytes) {
+    uint64_t total = 0;
+    for (const plan::Buffer& buffer : plan_.buffers) total += buffer.bytes;
+    if (total > memory_bytes)
+      return fail(ErrorCode::kLimit, "the plan's buffers have {} bytes; the emulated device has {}: use a smaller workload", total, memory_bytes);
+    KW_TRY(memory_, emu::Memory::create(memory_bytes + (uint64_t{1} << 30), options.track_initialised));
+    uint64_t random = options.layout_seed;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const plan::Buffer& buffer = plan_.buffers[i];
+      if (options.layout_seed != 0) {
+        KW_TRY(const uint64_t spacer, memory_->allocate((next_random(random) % 64 + 1) * 256, "spacer"));
+        (void)spacer;
+      }
+      KW_TRY(const uint64_t address, memory_->allocate(buffer.bytes, buffer.name, 256, buffer.role == plan::Role::kInput));
+      addresses_.push_back(address);
+      KW_TRY_VOID(poison(i));
+    }
+    for (size_t i = 0; i < plan_.modules.size(); ++i) {
+      KW_TRY(ptx::Module parsed, ptx::parse(plan_.modules[i].ptx, fmt::format("module {} of the plan", i)));
+      KW_TRY(auto program, emu::Program::load(std::make_shared<const ptx::Module>(std::move(parsed)), *memory_));
+      programs_.push_back(std::move(program));
+    }
+    // What the scan of the plan cannot know, the parsed modules do.
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const auto* launch = std::get_if<plan::Launch>(&plan_.steps[i].action);
+      if (launch == nullptr) continue;
+      KW_TRY(const emu::KernelInfo kernel, programs_[launch->module]->kernel(launch->kernel));
+      if (kernel.param_bytes != launch->params.size())
+        return fail(ErrorCode::kInvalid, "step {}: {} takes {} bytes of parameters, not {}", i, launch->kernel, kernel.param_bytes, launch->params.size());
+    }
+    return {};
+  }
+
+  Status poison(size_t index) {
+    const uint8_t pattern = 0xff;
+    if (plan_.buffers[index].bytes == 0) return {};
+    KW_TRY_VOID(memory_->fill(addresses_[index], &pattern, 1, plan_.buffers[index].bytes));
+    memory_->mark_uninitialised(addresses_[index], plan_.buffers[index].bytes);
+    return {};
+  }
+
+  Result<size_t> find(std::string_view name, size_t bytes) const {
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (plan_.buffers[i].name != name) continue;
+      if (plan_.buffers[i].bytes != bytes)
+        return fail(ErrorCode::kInvalid, "buffer '{}' has {} bytes, not {}", name, plan_.buffers[i].bytes, bytes);
+      return i;
+    }
+    return fail(ErrorCode::kNotFound, "the plan has no buffer '{}'", name);
+  }
+
+  Result<uint64_t> resolve(const plan::Address& address) const {
+    if (address.in_buffer()) return addresses_[address.buffer] + static_cast<uint64_t>(address.offset);
+    KW_TRY(const emu::Program::Symbol symbol, programs_[address.module]->symbol(address.variable));
+    return symbol.address + static_cast<uint64_t>(address.offset);
+  }
+
+  Status relocate(std::vector<uint8_t>& block, const std::vector<plan::Relocation>& relocations) const {
+    for (const plan::Relocation& relocation : relocations) {
+      KW_TRY(const uint64_t address, resolve(relocation.target));
+      store_address(block, relocation.offset, address);
+    }
+    return {};
+  }
+
+  emu::Launch launch_of(const plan::Launch& launch) const {
+    emu::Launch out;
+    out.program = programs_[launch.module].get();
+    out.kernel = launch.kernel;
+    out.grid = launch.grid;
+    out.block = launch.block;
+    out.cluster = launch.cluster;
+    out.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+    out.cooperative = launch.cooperative;
+    out.params = launch.params;
+    // The plan was checked: every target exists.
+    const Status relocated = relocate(out.params, launch.relocations);
+    KW_CHECK(relocated.has_value());
+    return out;
+  }
+
+  Status move_bytes(const plan::Step& step) {
+    if (const auto* fill = std::get_if<plan::Fill>(&step.action)) {
+      KW_TRY(const uint64_t to, resolve(fill->to));
+      for (uint64_t row = 0; row < fill->rows && fill->row_bytes != 0; ++row)
+        KW_TRY_VOID(memory_->fill(to + row * fill->pitch, fill->pattern.data(), fill->pattern.size(), fill->row_bytes / fill->pattern.size()));
+      return {};
+    }
+    if (const auto* copy = std::get_if<plan::Copy>(&step.action)) {
+      KW_TRY(const uint64_t to, resolve(copy->to));
+      KW_TRY(const uint64_t from, resolve(copy->from));
+      for (uint64_t row = 0; row < copy->rows && copy->row_bytes != 0; ++row)
+        KW_TRY_VOID(memory_->copy(to + row * copy->to_pitch, from + row * copy->from_pitch, copy->row_bytes));
+      return {};
+    }
+    const auto& write = std::get<plan::Write>(step.action);
+    std::vector<uint8_t> data = write.data;
+    KW_TRY_VOID(relocate(data, write.relocations));
+    KW_TRY(const uint64_t to, resolve(write.to));
+    return data.empty() ? Status() : memory_->write(to, data.data(), data.size());
+  }
+
+  // An order that `after` allows: the issue order for seed 0, a random one otherwise.
+  std::vector<uint32_t> order(uint64_t seed) const {
+    const size_t count = plan_.steps.size();
+    std::vector<uint32_t> out;
+    if (seed == 0) {
+      for (uint32_t i = 0; i < count; ++i) out.push_back(i);
+      return out;
+    }
+    std::vector<std::vector<uint32_t>> followers(count);
+    std::vector<uint32_t> waiting(count, 0), ready;
+    for (uint32_t i = 0; i < count; ++i) {
+      waiting[i] = static_cast<uint32_t>(plan_.steps[i].after.size());
+      for (const uint32_t before : plan_.steps[i].after) followers[before].push_back(i);
+      if (waiting[i] == 0) ready.push_back(i);
+    }
+    while (!ready.empty()) {
+      const size_t pick = next_random(seed) % ready.size();
+      const uint32_t index = ready[pick];
+      ready[pick] = ready.back();
+      ready.pop_back();
+      out.push_back(index);
+      for (const uint32_t next : followers[index])
+        if (--waiting[next] == 0) ready.push_back(next);
+    }
+    return out;
+  }
+
+  plan::Plan plan_;
+  std::unique_ptr<emu::Memory> memory_;   // before programs_, which refer to it
+  std::vector<std::unique_ptr<emu::Program>> programs_;
+  std::vector<uint64_t> addresses_;       // by buffer
+};
+
+class Emulator final : public Device {
+ public:
+  explicit Emulator(const EmulatorOptions& options) : options_(options) {}
+  Capabilities capabilities() const override {
+    Capabilities can;
+    can.name = "PTX emulator";
+    can.findings = can.counters = true;
+    return can;
+  }
+  Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
+    return EmulatedPlan::load(std::move(plan), options, options_.memory_bytes);
+  }
+
+ private:
+  EmulatorOptions options_;
+};
+
+}  // namespace
+
+bool RunReport::clean() const { return completed && first_with_finding() == nullptr; }
+
+const StepReport* RunReport::first_with_finding() const {
+  const auto it = std::find_if(steps.begin(), steps.end(), [](const StepReport& step) { return !step.findings.empty(); });
+  return it == steps.end() ? nullptr : &*it;
+}
+
+std::unique_ptr<Device> make_emulator(const EmulatorOptions& options) { return std::make_unique<Emulator>(options); }
+
+}  // namespace kw::device

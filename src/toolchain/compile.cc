@@ -1,0 +1,207 @@
+// A candidate's sources to a program that records itself, in the jail, kept in a cache by content.
+// The cache entry is a folder: program, log.txt. It is made beside its place and renamed into it, so a reader
+// sees all of it or nothing.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "arch/target.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/jail.h"
+#include "toolchain/diagnostics.h"
+#include "toolchain/installation.h"
+#include "toolchain/toolchain.h"
+
+namespace kw::toolchain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxFiles = 2000;
+constexpr uint64_t kMaxSourceBytes = uint64_t{64} << 20;
+constexpr size_t kMaxLog = 65536;
+
+struct Source {
+  std::string relative, text;
+};
+
+// Every regular file of the candidate, sorted. Links are not followed: a link out of the folder names a file
+// that the candidate does not hold.
+Result<std::vector<Source>> read_sources(const fs::path& path, bool folder) {
+  std::vector<Source> sources;
+  if (!folder) {
+    KW_TRY(std::string text, read_file(path.string(), kMaxSourceBytes));
+    sources.push_back({path.filename().string(), std::move(text)});
+    return sources;
+  }
+  uint64_t total = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (it->is_symlink()) continue;
+    if (it->is_directory() && !name.empty() && name[0] == '.') {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (!it->is_regular_file()) continue;
+    if (sources.size() >= kMaxFiles) return fail(ErrorCode::kLimit, "{} has more than {} files", path.string(), kMaxFiles);
+    KW_TRY(std::string text, read_file(it->path().string(), kMaxSourceBytes));
+    total += text.size();
+    if (total > kMaxSourceBytes) return fail(ErrorCode::kLimit, "{} has more than {} bytes of files", path.string(), kMaxSourceBytes);
+    sources.push_back({fs::relative(it->path(), path, error).string(), std::move(text)});
+  }
+  if (error) return fail(ErrorCode::kIo, "{} cannot be read: {}", path.string(), error.message());
+  std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.relative < b.relative; });
+  return sources;
+}
+
+bool is_cuda(const std::string& name) { return name.size() > 3 && name.compare(name.size() - 3, 3, ".cu") == 0; }
+
+// Flags that a candidate may add: definitions, includes, and choices of code generation. Nothing that names files
+// to write, other programs, or passes text to another stage.
+Status check_flag(const std::string& flag) {
+  static const char* kPrefixes[] = {"-D", "-U", "-I", "--define-macro=", "-std=", "--use_fast_math", "-use_fast_math", "--ftz=", "--prec-div=",
+                                    "--prec-sqrt=", "--fmad=", "-maxrregcount=", "--maxrregcount=", "--expt-relaxed-constexpr", "-expt-relaxed-constexpr",
+                                    "--expt-extended-lambda", "--extended-lambda", "-O", "-diag-suppress", "--diag-suppress"};
+  for (const char* prefix : kPrefixes)
+    if (flag.compare(0, std::string_view(prefix).size(), prefix) == 0) return {};
+  return fail(ErrorCode::kInvalid, "the flag '{}' is not one a candidate may set (-D, -U, -I, -std, -O, --use_fast_math, --maxrregcount=…)", flag);
+}
+
+Result<std::string> cache_folder(const CompileOptions& options) {
+  std::string folder = options.cache_folder;
+  const auto environment = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+  };
+  if (folder.empty()) folder = environment("KW_CACHE");
+  if (folder.empty() && !environment("XDG_CACHE_HOME").empty()) folder = environment("XDG_CACHE_HOME") + "/kernelwright";
+  if (folder.empty() && !environment("HOME").empty()) folder = environment("HOME") + "/.cache/kernelwright";
+  if (folder.empty()) return fail(ErrorCode::kNotFound, "there is no folder for the cache; set KW_CACHE or HOME");
+  std::error_code ignored;
+  folder = fs::absolute(folder, ignored).string();
+  KW_TRY_VOID(make_folder(folder + "/compiled"));
+  return folder + "/compiled";
+}
+
+std::vector<Diagnostic> warnings_of(const std::string& log, const std::string& folder) {
+  std::vector<Diagnostic> all = parse_diagnostics(log, folder);
+  std::erase_if(all, [](const Diagnostic& each) { return each.severity != Diagnostic::Severity::kWarning; });
+  return all;
+}
+
+// nvcc leaves PTX and objects of each stage in the work folder; 1 GiB is far more than a candidate needs.
+constexpr uint64_t kWorkBytes = uint64_t{1} << 30;
+
+}  // namespace
+
+Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Candidate& candidate, const CompileOptions& options) {
+  KW_TRY(const arch::Target* target, arch::find_target(candidate.target));
+  std::error_code error;
+  const fs::path path = fs::canonical(candidate.path, error);
+  if (error) return fail(ErrorCode::kNotFound, "{}: {}", candidate.path, error.message());
+  const bool is_folder = fs::is_directory(path, error);
+  const fs::path folder = is_folder ? path : path.parent_path();
+  KW_TRY(const std::vector<Source> sources, read_sources(path, is_folder));
+  std::vector<std::string> units;
+  for (const Source& source : sources)
+    if (is_cuda(source.relative) || !is_folder) units.push_back(source.relative);
+  if (units.empty()) return fail(ErrorCode::kNotFound, "{} holds no .cu file", path.string());
+  for (const std::string& flag : candidate.flags) KW_TRY_VOID(check_flag(flag));
+
+  KW_TRY(const std::string include, include_folder());
+  KW_TRY(const std::string library, record_library());
+  KW_TRY(const std::string header, read_file(include + "/kernelwright/candidate.h"));
+  KW_TRY(const std::string runtime, read_file(library));
+  Hasher hasher;
+  hasher.add("compile 1").add(nvcc.version).add(nvcc.root).add(nvcc.host_compiler).add(target->name).add(header).add(hash_hex(runtime));
+  hasher.add(folder.string());   // the program's line tables carry it
+  for (const std::string& flag : candidate.flags) hasher.add(flag);
+  for (const std::string& trusted : options.include_folders) hasher.add(trusted);
+  for (const Source& source : sources) hasher.add(source.relative).add(source.text);
+
+  Compiled compiled;
+  compiled.key = hasher.hex();
+  compiled.name = path.filename().string();
+  compiled.target = std::string(target->name);
+  compiled.source_folder = folder.string();
+  KW_TRY(const std::string cache, cache_folder(options));
+  const std::string place = cache + "/" + compiled.key;
+  compiled.program = place + "/program";
+  if (options.use_cache && fs::exists(compiled.program, error)) {
+    if (auto log = read_file(place + "/log.txt", kMaxLog)) compiled.warnings = warnings_of(*log, compiled.source_folder);
+    compiled.from_cache = true;
+    return compiled;
+  }
+
+  KW_TRY(const TempDir work, TempDir::create("kw-compile"));
+  JailOptions jail;
+  jail.read_only = jail_system_paths();
+  jail.read_only.push_back(nvcc.root);
+  jail.read_only.push_back(include);
+  jail.read_only.push_back(library);
+  // A single file sees itself only, not its neighbours.
+  jail.read_only.push_back(is_folder ? folder.string() : path.string());
+  for (const std::string& trusted : options.include_folders) jail.read_only.push_back(trusted);
+  jail.work_dir = work.path();
+  jail.work_bytes = kWorkBytes;
+  jail.memory_bytes = options.memory_bytes;
+
+  Command command;
+  const std::string number(target->name.substr(3));
+  command.argv = {nvcc.program, "-gencode", fmt::format("arch=compute_{0},code=compute_{0}", number), "--no-compress", "-lineinfo", "-cudart", "none",
+                  "-O3", "-Xcompiler", "-g1,-fno-optimize-sibling-calls,-fno-omit-frame-pointer", "-I", include};
+  const bool standard = std::any_of(candidate.flags.begin(), candidate.flags.end(), [](const std::string& f) { return f.compare(0, 5, "-std=") == 0; });
+  if (!standard) command.argv.push_back("-std=c++17");
+  if (!nvcc.host_compiler.empty()) command.argv.insert(command.argv.end(), {"-ccbin", nvcc.host_compiler});
+  if (is_folder) command.argv.insert(command.argv.end(), {"-I", folder.string()});
+  for (const std::string& trusted : options.include_folders) command.argv.insert(command.argv.end(), {"-I", trusted});
+  for (const std::string& flag : candidate.flags) {
+    if (flag.compare(0, 2, "-I") == 0 && flag.size() > 2 && flag[2] != '/') {
+      command.argv.push_back("-I" + (folder / flag.substr(2)).string());
+    } else {
+      command.argv.push_back(flag);
+    }
+  }
+  if (units.size() == 1 && !is_cuda(units[0])) command.argv.insert(command.argv.end(), {"-x", "cu"});
+  for (const std::string& unit : units) command.argv.push_back((folder / unit).string());
+  const std::string library_folder = fs::path(library).parent_path().string();
+  command.argv.insert(command.argv.end(), {"-L" + library_folder, "-lkw_record", "-Xlinker", "-rpath=" + library_folder, "-o", work / "program"});
+  command.cwd = work.path();
+  command.wall_seconds = options.wall_seconds;
+  command.stdout_limit_bytes = command.stderr_limit_bytes = 4u << 20;
+  KW_TRY(const ProcessOutcome outcome, run_jailed(command, jail));
+
+  const std::string log = (outcome.err + outcome.out).substr(0, kMaxLog);
+  if (!outcome.succeeded() || !fs::is_regular_file(work / "program", error)) {
+    CompileErrors errors;
+    errors.log = log;
+    errors.diagnostics = parse_diagnostics(log, compiled.source_folder);
+    if (outcome.reason != StopReason::kExited) {
+      Diagnostic stopped;
+      stopped.message = "the compiler was stopped: " + kw::describe(outcome);
+      errors.diagnostics.insert(errors.diagnostics.begin(), std::move(stopped));
+    }
+    return errors;
+  }
+  compiled.compile_seconds = outcome.wall_seconds;
+  compiled.warnings = warnings_of(log, compiled.source_folder);
+
+  const std::string fresh = fmt::format("{}.{}.new", place, static_cast<long>(getpid()));
+  fs::remove_all(fresh, error);
+  KW_TRY_VOID(make_folder(fresh));
+  fs::copy_file(work / "program", fresh + "/program", error);
+  if (error) return fail(ErrorCode::kIo, "{}: {}", fresh, error.message());
+  KW_TRY_VOID(write_file(fresh + "/log.txt", log));
+  if (!options.use_cache) fs::remove_all(place, error);
+  fs::rename(fresh, place, error);
+  // Somebody else was faster: what is there is as good.
+  if (error) fs::remove_all(fresh, error);
+  if (!fs::exists(compiled.program, error)) return fail(ErrorCode::kIo, "the cache folder {} cannot be written", cache);
+  return compiled;
+}
+
+}  // namespace kw::toolchain

@@ -1,0 +1,251 @@
+// A compiled candidate and a workload to a plan: runs the program twice in the jail with device memory at different
+// addresses, merges what came out, and finds the source lines.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/jail.h"
+#include "kernelwright_dtype.h"
+#include "tensor/dtype.h"
+#include "toolchain/call_site.h"
+#include "toolchain/installation.h"
+#include "toolchain/toolchain.h"
+
+namespace kw::toolchain {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint64_t kMaxOutput = uint64_t{256} << 20;
+
+std::string_view kind_name(Argument::Kind kind) {
+  switch (kind) {
+    case Argument::Kind::kInput: return "input";
+    case Argument::Kind::kOutput: return "output";
+    case Argument::Kind::kInOut: return "inout";
+    case Argument::Kind::kInteger: return "integer";
+    case Argument::Kind::kReal: return "real";
+    case Argument::Kind::kBool: return "bool";
+  }
+  return "?";
+}
+
+Result<std::string> workload_text(const Compiled& compiled, const Workload& workload) {
+  Json root;
+  root["candidate"] = compiled.name;
+  root["arguments"] = Json::array();
+  for (const Argument& argument : workload.arguments) {
+    Json json;
+    json["name"] = argument.name;
+    json["kind"] = kind_name(argument.kind);
+    json["integer"] = argument.integer;
+    json["real"] = argument.real;
+    if (argument.kind == Argument::Kind::kInput || argument.kind == Argument::Kind::kOutput || argument.kind == Argument::Kind::kInOut) {
+      KW_TRY(const tensor::DType type, tensor::dtype_named(argument.dtype));
+      const int code = candidate_dtype(type);
+      if (code < 0) return fail(ErrorCode::kUnsupported, "'{}': candidates cannot take tensors of {}", argument.name, argument.dtype);
+      const std::vector<int64_t> strides = argument.strides.empty() ? plan::contiguous_strides(argument.shape) : argument.strides;
+      auto bytes = plan::bytes_of(argument.dtype, argument.shape, strides);
+      if (!bytes) return fail(bytes.error().code, "'{}': {}", argument.name, bytes.error().message);
+      json["dtype"] = tensor::name_of(type);
+      json["dtype_code"] = code;
+      json["bytes"] = *bytes;
+      json["shape"] = argument.shape;
+      json["strides"] = strides;
+    }
+    root["arguments"].push_back(std::move(json));
+  }
+  return root.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// One run's outcome: a plan with call sites, or why not.
+struct Recording {
+  plan::Plan plan;
+  std::vector<std::vector<uint64_t>> sites;
+};
+using Outcome = std::variant<Recording, Unrecordable>;
+
+std::vector<uint64_t> frames_of(const Json& json) {
+  std::vector<uint64_t> frames;
+  if (!json.is_array()) return frames;
+  for (const Json& frame : json)
+    if (frame.is_number_unsigned() && frames.size() < 64) frames.push_back(frame.get<uint64_t>());
+  return frames;
+}
+
+std::string text_of(const Json& json, const char* name) {
+  const auto it = json.is_object() ? json.find(name) : json.end();
+  return it != json.end() && it->is_string() ? it->get<std::string>().substr(0, 4096) : "";
+}
+
+Unrecordable unrecordable_of(const Json& json, const CallSites& places) {
+  Unrecordable reason;
+  const std::string kind = text_of(json, "kind");
+  using Kind = Unrecordable::Kind;
+  reason.kind = kind == "contract" ? Kind::kContract : kind == "crash" ? Kind::kCrash : kind == "limit" ? Kind::kLimit
+                : kind == "launch" ? Kind::kLaunch : Kind::kCall;
+  reason.call = text_of(json, "call");
+  reason.message = text_of(json, "message");
+  if (const auto it = json.find("notes"); it != json.end() && it->is_array())
+    for (const Json& note : *it)
+      if (note.is_string() && reason.notes.size() < 8) reason.notes.push_back(note.get<std::string>().substr(0, 1024));
+  if (const auto it = json.find("frames"); it != json.end()) reason.place = places.place_of(frames_of(*it));
+  return reason;
+}
+
+// What a process that ended in another way says about the candidate.
+Unrecordable unrecordable_of(const ProcessOutcome& outcome) {
+  Unrecordable reason;
+  using Kind = Unrecordable::Kind;
+  switch (outcome.reason) {
+    case StopReason::kDeadline:
+    case StopReason::kCpuLimit: reason.kind = Kind::kTimeout; break;
+    case StopReason::kOutputLimit:
+    case StopReason::kFileLimit:
+    case StopReason::kProcessLimit:
+    case StopReason::kMemoryLimit:
+    case StopReason::kDiskLimit: reason.kind = Kind::kLimit; break;
+    case StopReason::kSignalled:
+    case StopReason::kExited: reason.kind = Kind::kCrash; break;
+  }
+  reason.message = fmt::format("the host code ended before the recording did: {}", kw::describe(outcome));
+  return reason;
+}
+
+Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, const CallSites& places, const RecordOptions& options, int seed) {
+  KW_TRY(const TempDir work, TempDir::create("kw-record"));
+  KW_TRY_VOID(write_file(work / "workload.json", workload));
+  KW_TRY(const std::string library, record_library());
+  JailOptions jail;
+  jail.read_only = jail_system_paths();
+  jail.read_only.push_back(compiled.program);
+  jail.read_only.push_back(library);
+  jail.work_dir = work.path();
+  jail.work_bytes = uint64_t{512} << 20;
+  jail.memory_bytes = options.memory_bytes;
+  Command command;
+  command.argv = {compiled.program, work / "workload.json", work.path()};
+  command.env = {{{"KW_RECORD_TARGET", compiled.target}, {"KW_RECORD_SEED", std::to_string(seed)}, {"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}}};
+  command.wall_seconds = options.wall_seconds;
+  command.stdout_limit_bytes = command.stderr_limit_bytes = 1u << 20;
+  command.limits.processes = 64;
+  KW_TRY(const ProcessOutcome outcome, run_jailed(command, jail));
+  const auto with_output = [&](Unrecordable reason) {
+    reason.output = (outcome.out + outcome.err).substr(0, 4096);
+    return Outcome(std::move(reason));
+  };
+
+  std::error_code ignored;
+  if (std::filesystem::exists(work / "error.json", ignored)) {
+    KW_TRY(const std::string text, read_file(work / "error.json", 1u << 20));
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_object()) return with_output(unrecordable_of(json, places));
+  }
+  if (!outcome.succeeded() || !std::filesystem::exists(work / "plan.json", ignored)) return with_output(unrecordable_of(outcome));
+  const auto refused = [&](Unrecordable::Kind kind, const std::string& message) {
+    Unrecordable reason;
+    reason.kind = kind;
+    reason.message = message;
+    return with_output(std::move(reason));
+  };
+  auto plan_text = read_file(work / "plan.json", kMaxOutput);
+  auto sites_text = read_file(work / "sites.json", kMaxOutput);
+  if (!plan_text || !sites_text) return refused(Unrecordable::Kind::kLimit, "the recording is too large");
+  Recording recording;
+  const Json sites = Json::parse(*sites_text, nullptr, false);
+  if (sites.is_object() && sites.contains("steps") && sites["steps"].is_array())
+    for (const Json& step : sites["steps"]) recording.sites.push_back(frames_of(step));
+  auto plan = plan::parse(*plan_text, "recording");
+  if (!plan) {
+    // The message begins with the step; its line is among the sites.
+    Outcome out = refused(Unrecordable::Kind::kLaunch, plan.error().message);
+    auto& reason = std::get<Unrecordable>(out);
+    const std::string& message = reason.message;
+    size_t index = 0;
+    if (const size_t at = message.find("step "); at != std::string::npos) {
+      const auto parsed = std::from_chars(message.data() + at + 5, message.data() + message.size(), index);
+      if (parsed.ec == std::errc() && index < recording.sites.size()) reason.place = places.place_of(recording.sites[index]);
+    }
+    reason.notes = plan.error().notes;
+    return out;
+  }
+  recording.plan = std::move(*plan);
+  return Outcome(std::move(recording));
+}
+
+// Bytes of a parameter block that differ between two recordings: padding, or a host value that is no function of the
+// workload. Both become zero, which gives every replay the same; a kernel that reads such a value computes from zero.
+void settle(std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i)
+    if (a[i] != b[i]) a[i] = 0;
+}
+
+// Makes `a` what both recordings agree on. The place where they do not, in words.
+std::optional<std::string> merge(plan::Plan& a, plan::Plan& b) {
+  if (a.buffers.size() != b.buffers.size()) return "the number of allocations";
+  for (size_t i = 0; i < a.buffers.size(); ++i)
+    if (a.buffers[i].bytes != b.buffers[i].bytes || a.buffers[i].name != b.buffers[i].name) return fmt::format("the size of {}", a.buffers[i].name);
+  if (a.steps.size() != b.steps.size()) return fmt::format("the number of steps ({} and {})", a.steps.size(), b.steps.size());
+  for (size_t i = 0; i < a.steps.size(); ++i) {
+    auto* left = std::get_if<plan::Launch>(&a.steps[i].action);
+    auto* right = std::get_if<plan::Launch>(&b.steps[i].action);
+    if (left != nullptr && right != nullptr && left->relocations == right->relocations) {
+      settle(left->params, right->params);
+      right->params = left->params;
+    }
+  }
+  if (plan::write(a) == plan::write(b)) return std::nullopt;
+  for (size_t i = 0; i < a.steps.size(); ++i) {
+    const auto* left = std::get_if<plan::Launch>(&a.steps[i].action);
+    const auto* right = std::get_if<plan::Launch>(&b.steps[i].action);
+    if (left != nullptr && right != nullptr) {
+      if (left->kernel != right->kernel) return fmt::format("step {}: which kernel is launched", i);
+      if (left->grid != right->grid || left->block != right->block) return fmt::format("step {}: the grid or block of {}", i, left->kernel);
+      if (left->relocations != right->relocations) return fmt::format("step {}: the pointers given to {}", i, left->kernel);
+    }
+    if (a.steps[i].action.index() != b.steps[i].action.index()) return fmt::format("step {}: what it is", i);
+  }
+  return "the bytes or places of a copy";
+}
+
+}  // namespace
+
+std::string_view name_of(Unrecordable::Kind kind) {
+  switch (kind) {
+    case Unrecordable::Kind::kCall: return "call";
+    case Unrecordable::Kind::kContract: return "contract";
+    case Unrecordable::Kind::kCrash: return "crash";
+    case Unrecordable::Kind::kTimeout: return "timeout";
+    case Unrecordable::Kind::kLimit: return "limit";
+    case Unrecordable::Kind::kNondeterministic: return "nondeterministic";
+    case Unrecordable::Kind::kLaunch: return "launch";
+  }
+  return "?";
+}
+
+Result<std::variant<plan::Plan, Unrecordable>> record(const Compiled& compiled, const Workload& workload, const RecordOptions& options) {
+  KW_TRY(const std::string text, workload_text(compiled, workload));
+  const CallSites places(compiled.program, compiled.source_folder);
+  KW_TRY(Outcome first, run_once(compiled, text, places, options, 0));
+  if (auto* reason = std::get_if<Unrecordable>(&first)) return std::move(*reason);
+  KW_TRY(Outcome second, run_once(compiled, text, places, options, 1));
+  if (auto* reason = std::get_if<Unrecordable>(&second)) return std::move(*reason);
+  auto& recording = std::get<Recording>(first);
+  if (const auto difference = merge(recording.plan, std::get<Recording>(second).plan)) {
+    Unrecordable reason;
+    reason.kind = Unrecordable::Kind::kNondeterministic;
+    reason.message = fmt::format("two recordings differ: {}", *difference);
+    reason.notes.push_back("Host code must depend on shapes and attributes only: not on addresses, time, random numbers or memory that was never set.");
+    return reason;
+  }
+  const std::vector<Span> spans = places.places_of(recording.sites);
+  for (size_t i = 0; i < recording.plan.steps.size() && i < spans.size(); ++i) {
+    recording.plan.steps[i].source_file = spans[i].file;
+    recording.plan.steps[i].source_line = static_cast<uint32_t>(spans[i].line);
+  }
+  return std::move(recording.plan);
+}
+
+}  // namespace kw::toolchain

@@ -1,0 +1,54 @@
+// `kw emu run`: starts a program that kw nvcc built, on this terminal.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "toolchain/toolchain.h"
+
+extern char** environ;
+
+namespace kw::toolchain {
+
+Result<int> run_emulated(const EmulatedRun& run) {
+  if (run.command.empty()) return fail(ErrorCode::kInvalid, "no program was named: kw emu run ./app ARGS");
+  KW_TRY(const std::string program, find_program(run.command[0]));
+  KW_TRY(const TempDir folder, TempDir::create("kw-emu"));
+  const std::string status_path = folder / "findings";
+
+  std::vector<std::string> environment;
+  for (char** each = environ; *each != nullptr; ++each)
+    if (std::strncmp(*each, "KW_EMU_", 7) != 0) environment.emplace_back(*each);
+  std::string check = run.check_races ? "race" : "";
+  if (run.check_uninitialised) check += check.empty() ? "uninit" : ",uninit";
+  environment.push_back("KW_EMU_CHECK=" + check);
+  environment.push_back(fmt::format("KW_EMU_COUNT={}", run.count ? 1 : 0));
+  environment.push_back(fmt::format("KW_EMU_THREADS={}", run.threads));
+  environment.push_back(fmt::format("KW_EMU_SEED={}", run.schedule_seed));
+  environment.push_back("KW_EMU_STATUS=" + status_path);
+  if (!run.json_report.empty()) environment.push_back("KW_EMU_JSON=" + run.json_report);
+
+  std::vector<char*> argv, envp;
+  for (const std::string& argument : run.command) argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& variable : environment) envp.push_back(const_cast<char*>(variable.c_str()));
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  pid_t child = 0;
+  if (const int error = posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), envp.data()); error != 0)
+    return fail(ErrorCode::kIo, "{} cannot be started: {}", program, std::strerror(error));
+  int state = 0;
+  while (waitpid(child, &state, 0) < 0)
+    if (errno != EINTR) return fail(ErrorCode::kIo, "{} was lost: {}", program, std::strerror(errno));
+  const auto findings = read_file(status_path, 64);
+  if (!findings)
+    return fail(ErrorCode::kInvalid, "{} does not use the emulated CUDA runtime (or ended before it was loaded); build it with kw nvcc", program);
+  const int code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  return code == 0 && std::strtoull(findings->c_str(), nullptr, 10) != 0 ? 1 : code;
+}
+
+}  // namespace kw::toolchain
