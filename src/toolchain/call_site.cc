@@ -79,7 +79,10 @@ std::vector<Span> CallSites::places_of(const std::vector<std::vector<uint64_t>>&
       const auto it = chains.find(address);
       if (it == chains.end()) continue;
       for (const Frame& frame : it->second) {
-        if (ends_with(frame.file, ".stub.c")) through_stub = true;
+        if (ends_with(frame.file, ".stub.c")) {   // nvcc's, wherever its work folder was
+          through_stub = true;
+          continue;
+        }
         const std::string file = std::filesystem::path(frame.file).lexically_normal().string();
         if (frame.line == 0 || file.compare(0, folder_.size() + 1, folder_ + "/") != 0) continue;
         if (through_stub) {
