@@ -27,14 +27,14 @@ struct Built {
   std::variant<Compiled, CompileErrors> outcome;
 };
 
-Built build(const std::string& text, std::vector<std::string> flags = {}) {
+Built build(const std::string& text, const char* target = "sm_80") {
   auto folder = TempDir::create("kw-record-test");
   EXPECT_TRUE(folder);
   const std::string path = *folder / "candidate.cu";
   EXPECT_TRUE(write_file(path, text));
   Candidate candidate;
   candidate.path = path;
-  candidate.flags = std::move(flags);
+  candidate.target = target;
   CompileOptions options;
   options.cache_folder = *folder / "cache";
   auto compiled = compile(*nvcc_here(), candidate, options);
@@ -238,6 +238,44 @@ TEST(Record, WhatDependsOnAddressesIsNondeterministic) {
                                       "  k<<<blocks + 1, 32>>>(x.data<float>(), y.data<float>());\n}\n");
   EXPECT_EQ(reason.kind, Unrecordable::Kind::kNondeterministic);
   EXPECT_NE(reason.message.find("grid"), std::string::npos) << reason.message;
+}
+
+TEST(Record, ClustersAndTensorMaps) {
+  KW_NEEDS_NVCC();
+  const Built built = build(R"(#include <kernelwright/candidate.h>
+#include <cuda.h>
+__global__ void k(const __grid_constant__ CUtensorMap map, float* y) { y[0] = 1; }
+using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
+                            const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+KW_ENTRY(kw::In x, kw::Out y, cudaStream_t stream) {
+  void* function;
+  cudaDriverEntryPointQueryResult found;
+  cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
+  CUtensorMap map;
+  cuuint64_t extent[2] = {32, 16}, stride[1] = {128};
+  cuuint32_t box[2] = {32, 8}, step[2] = {1, 1};
+  reinterpret_cast<Encode>(function)(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, const_cast<float*>(x.data<float>()) + 4, extent, stride, box, step,
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  cudaLaunchConfig_t config{};
+  config.gridDim = 8;
+  config.blockDim = 128;
+  config.stream = stream;
+  cudaLaunchAttribute cluster;
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {4, 1, 1};
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, k, map, y.data<float>());
+}
+)", "sm_90a");
+  auto result = recorded(built, workload(512));
+  ASSERT_TRUE(std::holds_alternative<plan::Plan>(result)) << std::get<Unrecordable>(result).message;
+  const auto& launch = std::get<plan::Launch>(std::get<plan::Plan>(result).steps.at(0).action);
+  EXPECT_EQ(launch.cluster, (std::array<uint32_t, 3>{4, 1, 1}));
+  EXPECT_EQ(launch.tensor_maps, (std::vector<uint32_t>{0}));
+  ASSERT_EQ(launch.relocations.size(), 2u);
+  EXPECT_EQ(launch.relocations[0], (plan::Relocation{0, {.buffer = 0, .offset = 16}}));
 }
 
 TEST(Record, SideStreamsThatAreNotJoined) {

@@ -1,0 +1,98 @@
+// Whole programs, host code and all, on the emulator. Skipped where there is no nvcc or no emulated runtime.
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "toolchain/installation.h"
+#include "toolchain/toolchain.h"
+
+namespace kw::toolchain {
+namespace {
+
+constexpr char kProgram[] = R"(
+#include <cstdio>
+#include <cuda_runtime.h>
+__constant__ float scale;
+__managed__ int total;
+__device__ int counts[2];
+__global__ void add(const float* x, const float* y, float* z, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  z[i] = x[i] + y[i] * scale;
+  atomicAdd(&total, 1);
+  atomicAdd(&counts[i & 1], 1);
+}
+__global__ void reduce(const float* x, float* out, int n, bool wait) {
+  __shared__ float s[256];
+  const int t = threadIdx.x;
+  float v = 0;
+  for (int i = t; i < n; i += 256) v += x[i];
+  s[t] = v;
+  if (wait) __syncthreads();
+  for (int k = 128; k; k >>= 1) {
+    if (t < k) s[t] += s[t + k];
+    if (wait) __syncthreads();
+  }
+  if (t == 0) *out = s[0];
+}
+int main(int argc, char** argv) {
+  const int mode = argc > 1 ? argv[1][0] - '0' : 0, n = 1000;
+  float *x, *y, *z, *sum, host[1000], scale_here = 3;
+  cudaMallocManaged(&x, n * 4);
+  cudaMalloc(&y, n * 4);
+  cudaMalloc(&z, n * 4);
+  cudaMalloc(&sum, 4);
+  for (int i = 0; i < n; ++i) x[i] = i, host[i] = 2 * i;
+  cudaMemcpy(y, host, n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpyToSymbol(scale, &scale_here, 4);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  add<<<9, 128, 0, stream>>>(x, y, z, mode == 1 ? n + 4 : n);
+  reduce<<<1, 256, 0, stream>>>(z, sum, n, mode != 2);
+  const cudaError_t error = cudaDeviceSynchronize();
+  float result = 0;
+  int pair[2] = {0, 0};
+  cudaMemcpy(&result, sum, 4, cudaMemcpyDeviceToHost);
+  cudaMemcpyFromSymbol(pair, counts, 8);
+  std::printf("%s %.0f %d %d %d\n", cudaGetErrorName(error), result, total, pair[0], pair[1]);
+  return 0;
+}
+)";
+
+TEST(EmulatedProgram, RunsAndReportsWhatIsWrong) {
+  const auto found = find_nvcc();
+  if (!found || !emulated_library()) GTEST_SKIP() << "no nvcc or no emulated runtime";
+  const auto folder = TempDir::create("kw-program-test");
+  ASSERT_TRUE(folder);
+  ASSERT_TRUE(write_file(*folder / "program.cu", kProgram));
+  Command command;
+  auto argv = nvcc_command(*found, {"-O2", "-arch=sm_80", "-o", *folder / "program", *folder / "program.cu"});
+  ASSERT_TRUE(argv) << format_error(argv.error());
+  command.argv = *argv;
+  const auto compiled = run_process(command);
+  ASSERT_TRUE(compiled && compiled->succeeded()) << compiled->err;
+
+  Command run;
+  run.argv = {*folder / "program"};
+  const auto right = run_process(run);
+  ASSERT_TRUE(right);
+  EXPECT_EQ(right->out, "cudaSuccess 3496500 1000 500 500\n") << right->err;
+  run.argv = {*folder / "program", "1"};
+  const auto outside = run_process(run);
+  ASSERT_TRUE(outside);
+  EXPECT_EQ(outside->out.substr(0, 23), "cudaErrorIllegalAddress");
+  EXPECT_NE(outside->err.find("out-of-bounds"), std::string::npos) << outside->err;
+
+  // The exit code tells findings from a clean run.
+  EmulatedRun emulated;
+  emulated.check_races = true;
+  emulated.command = {*folder / "program", "0"};
+  EXPECT_EQ(run_emulated(emulated).value(), 0);
+  emulated.command = {*folder / "program", "2"};
+  EXPECT_EQ(run_emulated(emulated).value(), 1);
+  emulated.command = {"/bin/true"};
+  EXPECT_FALSE(run_emulated(emulated));
+}
+
+}  // namespace
+}  // namespace kw::toolchain
