@@ -177,7 +177,9 @@ struct Function {
   Place place;
 };
 
-struct SourceLocation { uint32_t file = 0, line = 0, column = 0; };  // .loc; file indexes Module::files
+// .loc. `file` indexes Module::files (it is not the number that .loc names). `inlined_at` indexes
+// Module::locations: the call that was inlined here, always an earlier entry; 0 = not inlined.
+struct SourceLocation { uint32_t file = 0, line = 0, column = 0, inlined_at = 0; };
 struct SourceFile { uint32_t index = 0; std::string_view name; };
 
 // Items of the module scope, in the order of the text.

@@ -4,6 +4,7 @@
 // A production returns false after recording the first error; the text is read once, front to back.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -146,6 +147,13 @@ class Parser {
   // --- the function being parsed
   Function* function_ = nullptr;
   uint32_t loc_ = 0;
+  using LocationKey = std::array<uint32_t, 3>;  // file number, line, column
+  struct LocationKeyHash {
+    size_t operator()(const LocationKey& key) const {
+      return ((key[0] * size_t{0x9E3779B97F4A7C15} + key[1]) * size_t{0x9E3779B97F4A7C15} + key[2]) * size_t{0x9E3779B97F4A7C15} >> 16;
+    }
+  };
+  std::unordered_map<LocationKey, uint32_t, LocationKeyHash> latest_location_;
   struct LabelScope { uint32_t parent = 0; };
   std::vector<LabelScope> label_scopes_;
   uint32_t label_scope_ = 0;

@@ -260,12 +260,19 @@ bool Parser::loc_directive() {
     location = {static_cast<uint32_t>(file), static_cast<uint32_t>(line), static_cast<uint32_t>(column)};
     return true;
   };
+  const auto add = [&](const SourceLocation& location) {
+    const auto index = static_cast<uint32_t>(module_.locations.size());
+    module_.locations.push_back(location);
+    latest_location_[{location.file, location.line, location.column}] = index;
+    return index;
+  };
   advance();
   SourceLocation own, caller;
   if (!location(own)) return false;
-  module_.locations.push_back(own);
-  loc_ = static_cast<uint32_t>(module_.locations.size() - 1);
-  if (!at(',')) return true;
+  if (!at(',')) {
+    loc_ = add(own);
+    return true;
+  }
   advance();
   std::string_view word;
   if (!expect_name(word, "function_name") || word != "function_name")
@@ -278,7 +285,13 @@ bool Parser::loc_directive() {
   if (!expect(',', "before inlined_at")) return false;
   if (!expect_name(word, "inlined_at") || word != "inlined_at")
     return error_at(last_place_, word.size(), fmt::format("expected inlined_at, found '{}'", word), ".loc file line column, function_name label, inlined_at file line column");
-  return location(caller);
+  if (!location(caller)) return false;
+  // The call's place is that of an earlier .loc of the function (PTX ISA, .loc), which may be inlined itself; of
+  // several, the latest: compilers write a chain of calls outermost first.
+  const auto found = latest_location_.find({caller.file, caller.line, caller.column});
+  own.inlined_at = found != latest_location_.end() ? found->second : add(caller);
+  loc_ = add(own);
+  return true;
 }
 
 bool Parser::file_directive() {
@@ -432,6 +445,7 @@ bool Parser::function(Place place, const char* start, bool is_extern, bool is_vi
   labels_.clear();
   pending_.clear();
   loc_ = 0;
+  latest_location_.clear();
   advance();  // .entry or .func
   Variable ignored;
   if (at_directive(".attribute") && !attribute(ignored)) return false;

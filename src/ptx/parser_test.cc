@@ -81,6 +81,63 @@ TEST(Parser, LocationsNameFilesThatComeAfterThem) {
   EXPECT_EQ(module.files[location.file].name, "seven.cu");
 }
 
+// (file name, line) of the instruction's place and of every call that it was inlined at, innermost first.
+std::vector<std::pair<std::string, uint32_t>> chain_of(const Module& module, const Instruction& instruction) {
+  std::vector<std::pair<std::string, uint32_t>> chain;
+  for (uint32_t at = instruction.loc; at != 0; at = module.locations[at].inlined_at) {
+    if (module.locations[at].inlined_at >= at) {
+      ADD_FAILURE() << "a call after what it calls";
+      break;
+    }
+    chain.emplace_back(module.files[module.locations[at].file].name, module.locations[at].line);
+  }
+  return chain;
+}
+
+using Chain = std::vector<std::pair<std::string, uint32_t>>;
+constexpr const char* kInlinedFiles = ".file 1 \"a.cu\"\n.file 2 \"b.cuh\"\n";
+
+TEST(Parser, AnInlinedLocationNamesTheLatestPlaceOfItsCall) {
+  const Module module = parsed(std::string(R"(.entry k {
+    .loc 1 56 3
+    .loc 1 33 5, function_name $s0, inlined_at 1 56 3
+    .loc 2 18 20, function_name $s1+4, inlined_at 1 33 5
+    bar.sync 0;
+    .loc 1 129 3
+    .loc 1 33 5, function_name $s0, inlined_at 1 129 3
+    .loc 2 18 20, function_name $s1, inlined_at 1 33 5
+    bar.sync 0;
+    .loc 1 130 1
+    ret; })") + "\n" + kInlinedFiles);
+  const Function& kernel = *module.find_function("k");
+  EXPECT_EQ(chain_of(module, instruction(kernel, 3)), (Chain{{"b.cuh", 18}, {"a.cu", 33}, {"a.cu", 56}}));
+  EXPECT_EQ(chain_of(module, instruction(kernel, 7)), (Chain{{"b.cuh", 18}, {"a.cu", 33}, {"a.cu", 129}}));
+  EXPECT_EQ(chain_of(module, instruction(kernel, 9)), (Chain{{"a.cu", 130}}));
+}
+
+TEST(Parser, ACallThatNoLocationNamedIsKeptAndNothingIsItsOwnCaller) {
+  const Module module = parsed(std::string(R"(.entry k {
+    .loc 2 7 1, function_name $s, inlined_at 1 40 2
+    bar.sync 0;
+    .loc 2 7 1, function_name $s, inlined_at 2 7 1
+    ret; }
+  .entry other { .loc 2 9 1, function_name $s, inlined_at 2 7 1
+    ret; })") + "\n" + kInlinedFiles);
+  const Function& kernel = *module.find_function("k");
+  EXPECT_EQ(chain_of(module, instruction(kernel, 1)), (Chain{{"b.cuh", 7}, {"a.cu", 40}}));
+  EXPECT_EQ(chain_of(module, instruction(kernel, 3)), (Chain{{"b.cuh", 7}, {"b.cuh", 7}, {"a.cu", 40}}));
+  // What another function said does not count.
+  EXPECT_EQ(chain_of(module, instruction(*module.find_function("other"), 1)), (Chain{{"b.cuh", 9}, {"b.cuh", 7}}));
+}
+
+TEST(Parser, OfTwoFilesOfOneNumberTheFirstCounts) {
+  const Module module = parsed(".file 1 \"first.cu\"\n.file 3 \"third.cu\"\n.file 1 \"second.cu\"\n.entry k { .loc 1 2 0\n bar.sync 0; .loc 3 4 0\n bar.sync 0; .loc 8 5 0\n ret; }\n");
+  const Function& kernel = *module.find_function("k");
+  EXPECT_EQ(chain_of(module, instruction(kernel, 1)), (Chain{{"first.cu", 2}}));
+  EXPECT_EQ(chain_of(module, instruction(kernel, 3)), (Chain{{"third.cu", 4}}));
+  EXPECT_EQ(chain_of(module, instruction(kernel, 5)), (Chain{{"", 5}}));  // a number that no .file declares
+}
+
 TEST(Parser, TextBeyondTheLimitIsRefused) {
   const auto module = parse(std::string((size_t{64} << 20) + 1, ' '), "big.ptx");
   ASSERT_FALSE(module.has_value());
