@@ -20,6 +20,7 @@ std::vector<Command> make_table() {
   table.push_back(judge_command());
   append(table, problem_commands());
   append(table, plan_commands());
+  table.push_back(asm_command());
   append(table, ptx_commands());
   table.push_back(nvcc_command());
   append(table, emu_commands());

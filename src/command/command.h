@@ -67,6 +67,7 @@ std::span<const Command> commands();
 Result<Invocation> bind(const Command& command, std::map<std::string, std::string> values, std::vector<std::string> rest);
 
 // The families of the table, one file each.
+Command asm_command();
 Command judge_command();
 std::vector<Command> plan_commands();
 std::vector<Command> problem_commands();

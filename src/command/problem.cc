@@ -22,19 +22,23 @@ Result<int> check(const Invocation& invocation, const Output& output) {
 
 Result<int> admit(const Invocation& invocation, const Output& output) {
   KW_TRY(auto parsed, problem::load_problem(invocation.text("problem")));
-  bool sound = true;
-  for (const auto& workload : parsed.workloads) {
-    if (workload.role == problem::Role::kReal) continue;
-    KW_TRY(auto admission, problem::admit(parsed, workload, invocation.integer("seed", 1)));
-    output.out(fmt::format("{}: {}\n", workload.name, admission.admitted() ? "sound" : "NOT SOUND"));
-    for (const auto& tolerance : admission.tolerance.outputs) output.out(fmt::format("  {}: {}\n", tolerance.output, tolerance.text()));
-    for (const auto& c : admission.cases) {
-      output.out(fmt::format("  {:<8} {:<24} {:>10.3g} of the budget  {}\n", c.honest ? "honest" : "mutant", c.name, c.budget_used,
-                             !c.applicable ? "does not apply: " + c.detail : c.as_expected ? "as expected" : "UNEXPECTED " + c.detail));
-    }
-    sound = sound && admission.admitted();
+  const problem::Workload* workload = invocation.has("workload") ? parsed.find_workload(invocation.text("workload"))
+                                                                 : problem::admission_workload(parsed);
+  if (workload == nullptr) {
+    return fail(ErrorCode::kNotFound, "{} has no workload '{}'", parsed.name, invocation.text("workload"));
   }
-  return sound ? 0 : 1;
+  KW_TRY(auto admission, problem::admit(parsed, *workload, invocation.integer("seed", 1)));
+  output.out(fmt::format("{} on {}: {}\n", parsed.name, workload->name, admission.admitted() ? "sound" : "NOT SOUND"));
+  for (const auto& tolerance : admission.tolerance.outputs) output.out(fmt::format("  {}\n", tolerance.text()));
+  for (const auto& c : admission.cases) {
+    if (!c.applicable) {
+      output.out(fmt::format("  {:<7} {:<30} does not apply: {}\n", c.honest ? "honest" : "mutant", c.name, c.detail));
+    } else {
+      output.out(fmt::format("  {:<7} {:<30} {:>10.3g} of the budget, {}\n", c.honest ? "honest" : "mutant", c.name, c.budget_used,
+                             c.as_expected ? "as expected" : "UNEXPECTED " + c.detail));
+    }
+  }
+  return admission.admitted() ? 0 : 1;
 }
 
 }  // namespace
@@ -45,7 +49,9 @@ std::vector<Command> problem_commands() {
           {{"problem", "admit"},
            "is the problem itself sound? wrong answers must fail its budget, honest ones pass",
            "",
-           {file, {"seed", ArgumentKind::kInteger, false, false, "1", "seed of the inputs", {}}},
+           {file,
+            {"workload", ArgumentKind::kText, false, false, "", "its name; default: the one with the role emulator", {}},
+            {"seed", ArgumentKind::kInteger, false, false, "1", "seed of the inputs", {}}},
            admit}};
 }
 

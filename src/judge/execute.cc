@@ -1,46 +1,17 @@
 #include "judge/execute.h"
 
-#include <limits>
-
 #include "base/check.h"
 #include "problem/inputs.h"
 
 namespace kw::judge {
 namespace {
 
-// The names plans and candidates use, which are those of DLPack and PyTorch.
-std::string plan_dtype(tensor::DType dtype) {
-  using tensor::DType;
-  switch (dtype) {
-    case DType::kF64: return "float64";
-    case DType::kF32: case DType::kTF32: return "float32";
-    case DType::kBF16: return "bfloat16";
-    case DType::kF16: return "float16";
-    case DType::kE4M3: return "float8_e4m3fn";
-    case DType::kE5M2: return "float8_e5m2";
-    case DType::kE2M1: return "float4_e2m1";
-    case DType::kUE8M0: return "float8_e8m0fnu";
-    case DType::kI8: return "int8";
-    case DType::kU8: return "uint8";
-    case DType::kI16: return "int16";
-    case DType::kU16: return "uint16";
-    case DType::kI32: return "int32";
-    case DType::kU32: return "uint32";
-    case DType::kI64: return "int64";
-    case DType::kU64: return "uint64";
-    case DType::kBool: return "bool";
-    // No candidate view of these exists yet: they travel as the bytes that hold them.
-    case DType::kE3M2: case DType::kE2M3: case DType::kUE4M3: case DType::kI4: case DType::kU4: return "uint8";
-  }
-  return "";
-}
-
 toolchain::Argument tensor_argument(toolchain::Argument::Kind kind, const problem::TensorDecl& declaration,
                                     const problem::Workload& workload) {
   toolchain::Argument argument;
   argument.kind = kind;
   argument.name = declaration.name;
-  argument.dtype = plan_dtype(declaration.dtype);
+  argument.dtype = std::string(tensor::name_of(declaration.dtype));
   auto shape = problem::shape_of(declaration, workload);
   KW_CHECK(shape.has_value());  // the workload was checked
   argument.shape = *shape;

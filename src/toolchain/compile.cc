@@ -114,10 +114,11 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
 
   KW_TRY(const std::string include, include_folder());
   KW_TRY(const std::string library, record_library());
-  KW_TRY(const std::string header, read_file(include + "/kernelwright/candidate.h"));
+  KW_TRY(const std::vector<Source> headers, read_sources(fs::path(include) / "kernelwright", true));
   KW_TRY(const std::string runtime, read_file(library));
   Hasher hasher;
-  hasher.add("compile 1").add(nvcc.version).add(nvcc.root).add(nvcc.host_compiler).add(target->name).add(header).add(hash_hex(runtime));
+  hasher.add("compile 1").add(nvcc.version).add(nvcc.root).add(nvcc.host_compiler).add(target->name).add(hash_hex(runtime));
+  for (const Source& header : headers) hasher.add(header.relative).add(header.text);
   hasher.add(folder.string());   // the program's line tables carry it
   for (const std::string& flag : candidate.flags) hasher.add(flag);
   for (const std::string& trusted : options.include_folders) hasher.add(trusted);

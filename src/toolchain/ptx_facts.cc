@@ -54,7 +54,7 @@ void count(const ptx::Instruction& instruction, PtxFacts& facts) {
   }
   if (opcode == "ld" || opcode == "st" || opcode == "ldu" || opcode == "atom" || opcode == "red") {
     facts.accesses.push_back({opcode, space_of(instruction), width_of(instruction), 1});
-  } else if (opcode == "cp" && instruction.has("async") && !instruction.operands.empty()) {
+  } else if (opcode == "cp" && instruction.has("async") && instruction.operands.size() >= 3) {
     facts.accesses.push_back({"cp.async", "global", copy_bytes(instruction), 1});
   } else if (opcode == "ldmatrix" || opcode == "stmatrix") {
     facts.accesses.push_back({opcode, "shared", matrix_bytes(instruction), 1});
