@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "emu/block.h"
+#include "emu/observer.h"
 
 namespace kw::emu {
 namespace {
@@ -162,6 +163,10 @@ bool Block::call_system(WarpState& state, const Insn& insn, const CallSite& site
     const CallSite::Argument& a = site.returns[0];
     std::memcpy(w.local + size_t{w.local_stride} * static_cast<size_t>(lane) + w.local_frame + a.frame_offset, &value,
                 std::min<uint32_t>(a.bytes, 8));
+    if (context_.observer == nullptr) return;
+    uint64_t addresses[kLanes] = {};  // the result is a write of the caller's frame like any other
+    addresses[lane] = uint64_t{w.local_frame} + a.frame_offset;
+    context_.observer->access(w, insn, ptx::Space::kLocal, Access::kWrite, addresses, Mask{1} << lane, std::min<uint32_t>(a.bytes, 8));
   };
   for (Mask m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
