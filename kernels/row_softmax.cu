@@ -1,74 +1,97 @@
-// Softmax over the last axis, fp32, fp16 or bf16: a block a row. Rows of up to 8192 elements are read once and
-// kept in registers; longer ones are read twice, the first time for the running maximum and sum (Milakov and
-// Gimelshein, "Online normalizer calculation for softmax", 2018), the second time from L2 where they fit.
+// Softmax over the last axis, fp32, fp16 or bf16: a block a row. Rows of up to 64 Ki elements are read once and
+// kept in registers in their own type; longer ones are read twice, the first time for the running maximum and sum
+// (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
+// A row may start anywhere: up to 15 bytes before the first 16-byte boundary and after the last one are elements
+// of their own, the rest moves 16 bytes at a time.
 #include <kernelwright/candidate.h>
 #include <kernelwright/pack.cuh>
 #include <kernelwright/reduce.cuh>
 
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kCached = 32;  // elements a thread keeps
 constexpr float kLog2e = 1.4426950408889634f;
 
-// V elements an access; the row length is a multiple of V.
+// The parts of a row: `head` single elements, `packs` of V, `tail` single elements; head, tail < V.
 template <typename T, int V>
+struct Row {
+  using Pack = kw::Pack<T, V>;
+  int head, packs, tail;
+  __device__ Row(const T* start, int n) {
+    const int off = static_cast<int>(reinterpret_cast<uintptr_t>(start) % (V * sizeof(T)) / sizeof(T));
+    head = off == 0 ? 0 : min(n, V - off);
+    packs = (n - head) / V;
+    tail = n - head - packs * V;
+  }
+  // The single element of a thread: head elements belong to the first threads, tail elements to those after them.
+  __device__ int single(int thread) const {
+    if (thread < head) return thread;
+    if (thread < head + tail) return packs * V + thread;
+    return -1;
+  }
+};
+
+// kPacks packs a thread; the row has at most kThreads * kPacks of them. x and y rows are equally aligned.
+template <typename T, int V, int kThreads, int kPacks>
 __global__ void __launch_bounds__(kThreads) softmax_cached(const T* __restrict__ x, T* __restrict__ y, int n) {
   using Pack = kw::Pack<T, V>;
   __shared__ float scratch[kThreads / 32];
-  const Pack* row = reinterpret_cast<const Pack*>(x + static_cast<size_t>(blockIdx.x) * n);
-  Pack* out = reinterpret_cast<Pack*>(y + static_cast<size_t>(blockIdx.x) * n);
-  const int packs = n / V;
+  x += static_cast<size_t>(blockIdx.x) * n;
+  y += static_cast<size_t>(blockIdx.x) * n;
+  const Row<T, V> row(x, n);
+  const Pack* in = reinterpret_cast<const Pack*>(x + row.head);
+  Pack* out = reinterpret_cast<Pack*>(y + row.head);
+  const int single = row.single(threadIdx.x);
 
-  float value[kCached];
-  float largest = kw::Max::identity();
+  Pack kept[kPacks];
+  const float alone = single < 0 ? kw::Max::identity() : kw::to_float(x[single]);
+  float largest = alone;
 #pragma unroll
-  for (int i = 0; i < kCached / V; ++i) {
+  for (int i = 0; i < kPacks; ++i) {
     const int p = i * kThreads + threadIdx.x;
-    if (p >= packs) break;
-    const Pack pack = row[p];
+    if (p >= row.packs) break;
+    kept[i] = in[p];
 #pragma unroll
-    for (int e = 0; e < V; ++e) {
-      value[i * V + e] = kw::to_float(pack.at[e]);
-      largest = fmaxf(largest, value[i * V + e]);
-    }
+    for (int e = 0; e < V; ++e) largest = fmaxf(largest, kw::to_float(kept[i].at[e]));
   }
   largest = kw::block_reduce<kw::Max, kThreads>(largest, scratch);
 
-  float sum = 0.0f;
+  float sum = single < 0 ? 0.0f : exp2f((alone - largest) * kLog2e);
 #pragma unroll
-  for (int i = 0; i < kCached / V; ++i) {
-    if (i * kThreads + static_cast<int>(threadIdx.x) >= packs) break;
+  for (int i = 0; i < kPacks; ++i) {
+    if (i * kThreads + static_cast<int>(threadIdx.x) >= row.packs) break;
 #pragma unroll
-    for (int e = 0; e < V; ++e) {
-      value[i * V + e] = exp2f((value[i * V + e] - largest) * kLog2e);
-      sum += value[i * V + e];
-    }
+    for (int e = 0; e < V; ++e) sum += exp2f((kw::to_float(kept[i].at[e]) - largest) * kLog2e);
   }
   const float inverse = 1.0f / kw::block_reduce<kw::Sum, kThreads>(sum, scratch);
 
+  if (single >= 0) y[single] = kw::from_float<T>(exp2f((alone - largest) * kLog2e) * inverse);
 #pragma unroll
-  for (int i = 0; i < kCached / V; ++i) {
+  for (int i = 0; i < kPacks; ++i) {
     const int p = i * kThreads + threadIdx.x;
-    if (p >= packs) break;
-    Pack pack;
+    if (p >= row.packs) break;
 #pragma unroll
-    for (int e = 0; e < V; ++e) pack.at[e] = kw::from_float<T>(value[i * V + e] * inverse);
-    out[p] = pack;
+    for (int e = 0; e < V; ++e) {
+      kept[i].at[e] = kw::from_float<T>(exp2f((kw::to_float(kept[i].at[e]) - largest) * kLog2e) * inverse);
+    }
+    out[p] = kept[i];
   }
 }
 
-template <typename T, int V>
+template <typename T, int V, int kThreads>
 __global__ void __launch_bounds__(kThreads) softmax_streamed(const T* __restrict__ x, T* __restrict__ y, int n) {
   using Pack = kw::Pack<T, V>;
   __shared__ float scratch[kThreads / 32];
-  const Pack* row = reinterpret_cast<const Pack*>(x + static_cast<size_t>(blockIdx.x) * n);
-  Pack* out = reinterpret_cast<Pack*>(y + static_cast<size_t>(blockIdx.x) * n);
-  const int packs = n / V;
+  x += static_cast<size_t>(blockIdx.x) * n;
+  y += static_cast<size_t>(blockIdx.x) * n;
+  const Row<T, V> row(x, n);
+  const Pack* in = reinterpret_cast<const Pack*>(x + row.head);
+  Pack* out = reinterpret_cast<Pack*>(y + row.head);
+  const int single = row.single(threadIdx.x);
 
-  float largest = kw::Max::identity(), sum = 0.0f;
-  for (int p = threadIdx.x; p < packs; p += kThreads) {
-    const Pack pack = row[p];
+  const float alone = single < 0 ? kw::Max::identity() : kw::to_float(x[single]);
+  float largest = alone, sum = single < 0 ? 0.0f : 1.0f;
+  for (int p = threadIdx.x; p < row.packs; p += kThreads) {
+    const Pack pack = in[p];
     float here = largest;
 #pragma unroll
     for (int e = 0; e < V; ++e) here = fmaxf(here, kw::to_float(pack.at[e]));
@@ -82,12 +105,12 @@ __global__ void __launch_bounds__(kThreads) softmax_streamed(const T* __restrict
   sum *= largest == row_largest ? 1.0f : exp2f((largest - row_largest) * kLog2e);
   const float inverse = 1.0f / kw::block_reduce<kw::Sum, kThreads>(sum, scratch);
 
-  for (int p = threadIdx.x; p < packs; p += kThreads) {
-    const Pack in = row[p];
-    Pack pack;
+  if (single >= 0) y[single] = kw::from_float<T>(exp2f((alone - row_largest) * kLog2e) * inverse);
+  for (int p = threadIdx.x; p < row.packs; p += kThreads) {
+    Pack pack = in[p];
 #pragma unroll
     for (int e = 0; e < V; ++e) {
-      pack.at[e] = kw::from_float<T>(exp2f((kw::to_float(in.at[e]) - row_largest) * kLog2e) * inverse);
+      pack.at[e] = kw::from_float<T>(exp2f((kw::to_float(pack.at[e]) - row_largest) * kLog2e) * inverse);
     }
     out[p] = pack;
   }
@@ -97,11 +120,16 @@ template <typename T>
 void launch(const T* x, T* y, int64_t rows, int n, cudaStream_t stream) {
   constexpr int kVector = 16 / sizeof(T);
   const unsigned blocks = static_cast<unsigned>(rows);
-  const bool vector = n % kVector == 0, cached = n <= kThreads * kCached;
-  if (cached && vector) softmax_cached<T, kVector><<<blocks, kThreads, 0, stream>>>(x, y, n);
-  if (cached && !vector) softmax_cached<T, 1><<<blocks, kThreads, 0, stream>>>(x, y, n);
-  if (!cached && vector) softmax_streamed<T, kVector><<<blocks, kThreads, 0, stream>>>(x, y, n);
-  if (!cached && !vector) softmax_streamed<T, 1><<<blocks, kThreads, 0, stream>>>(x, y, n);
+  const int packs = n / kVector;
+  if (packs <= 128) {
+    softmax_cached<T, kVector, 128, 1><<<blocks, 128, 0, stream>>>(x, y, n);
+  } else if (packs <= 256 * 4) {
+    softmax_cached<T, kVector, 256, 4><<<blocks, 256, 0, stream>>>(x, y, n);
+  } else if (packs <= 1024 * 8) {
+    softmax_cached<T, kVector, 1024, 8><<<blocks, 1024, 0, stream>>>(x, y, n);
+  } else {
+    softmax_streamed<T, kVector, 1024><<<blocks, 1024, 0, stream>>>(x, y, n);
+  }
 }
 
 }  // namespace
