@@ -6,6 +6,7 @@
 #include "base/jail.h"
 #include "base/subprocess.h"
 #include "command/command.h"
+#include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
 
 namespace kw::command {
@@ -28,6 +29,14 @@ Check nvcc_check() {
 Check program_check(const std::string& name, const std::string& purpose, bool needed, const std::string& remedy) {
   auto path = find_program(name);
   return {purpose, path.has_value(), needed, path ? *path : "", remedy};
+}
+
+Check disassembler_check() {
+  for (const char* name : {"nvdisasm", "cuobjdump"}) {
+    const auto programs = toolchain::toolkit_programs(name);
+    if (!programs.empty()) return {"SASS disassembler", true, false, programs.front(), ""};
+  }
+  return {"SASS disassembler", false, false, "", "`make setup` installs it (kw asm goes without)"};
 }
 
 Check jail_check() {
@@ -53,6 +62,7 @@ Result<int> run(const Invocation&, const Output& output) {
       jail_check(),
       {"processor", has_avx2(), true, fmt::format("{} cores, AVX2", std::thread::hardware_concurrency()),
        "the emulator was built for AVX2: configure with -DKW_BASELINE=ON and build again"},
+      disassembler_check(),
       program_check("addr2line", "source lines of host code", false, "apt-get install binutils"),
       program_check("nvidia-smi", "NVIDIA GPU", false, "none here: everything but timing works without one"),
   };

@@ -9,21 +9,22 @@
 #include "base/jail.h"
 #include "base/subprocess.h"
 #include "ptx/parser.h"
+#include "toolchain/installation.h"
 
 namespace kw::toolchain {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A tool of the toolkit: beside nvcc, or on PATH.
+// A tool of the toolkit: beside nvcc, or where one of its kind is.
 std::string find_tool(const std::string& name) {
   if (auto nvcc = find_nvcc()) {
     const fs::path beside = fs::path(nvcc->root) / "bin" / name;
     std::error_code ignored;
     if (fs::exists(beside, ignored)) return beside.string();
   }
-  auto path = find_program(name);
-  return path ? *path : "";
+  const std::vector<std::string> programs = toolkit_programs(name);
+  return programs.empty() ? "" : programs.front();
 }
 
 // PTX is the candidate's own text, so what reads it is jailed.

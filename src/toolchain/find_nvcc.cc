@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/subprocess.h"
+#include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
 
 namespace kw::toolchain {
@@ -34,14 +35,16 @@ std::string dryrun_value(const std::string& text, const std::string& name) {
   return value;
 }
 
-std::vector<std::string> places() {
+}  // namespace
+
+std::vector<std::string> toolkit_programs(const std::string& name) {
   std::vector<std::string> found;
   const auto add = [&](const fs::path& path) {
     if (executable(path)) found.push_back(path.string());
   };
-  if (const std::string stated = environment("KW_NVCC"); !stated.empty()) add(stated);
+  if (const std::string stated = environment("KW_NVCC"); !stated.empty() && name == "nvcc") add(stated);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const std::string home = environment(variable); !home.empty()) add(fs::path(home) / "bin" / "nvcc");
+    if (const std::string home = environment(variable); !home.empty()) add(fs::path(home) / "bin" / name);
   std::error_code ignored;
   for (fs::path folder = fs::current_path(ignored); !folder.empty(); folder = folder.parent_path()) {
     const fs::path packages = folder / ".venv" / "lib";
@@ -49,13 +52,15 @@ std::vector<std::string> places() {
       const fs::path nvidia = python->path() / "site-packages" / "nvidia";
       std::error_code none;
       for (fs::directory_iterator wheel(nvidia, none), last; !none && wheel != last; wheel.increment(none))
-        add(wheel->path() / "bin" / "nvcc");
+        add(wheel->path() / "bin" / name);
     }
     if (folder == folder.root_path()) break;
   }
-  if (auto on_path = find_program("nvcc")) found.push_back(*on_path);
+  if (auto on_path = find_program(name)) found.push_back(*on_path);
   return found;
 }
+
+namespace {
 
 Result<Nvcc> describe(const std::string& program) {
   Command command;
@@ -90,7 +95,7 @@ Result<Nvcc> describe(const std::string& program) {
 
 Result<Nvcc> find_nvcc() {
   std::string problems;
-  for (const std::string& program : places()) {
+  for (const std::string& program : toolkit_programs("nvcc")) {
     auto nvcc = describe(program);
     if (nvcc) return nvcc;
     problems += (problems.empty() ? "" : "; ") + nvcc.error().message;
@@ -98,7 +103,7 @@ Result<Nvcc> find_nvcc() {
   Error error;
   error.code = ErrorCode::kNotFound;
   error.message = problems.empty() ? "nvcc is not here (looked at CUDA_HOME, CUDA_PATH, .venv and PATH)" : problems;
-  error.notes.push_back("`make venv` installs the CUDA compiler into .venv, or set CUDA_HOME to a toolkit.");
+  error.notes.push_back("`make setup` installs the CUDA compiler into .venv, or set CUDA_HOME to a toolkit.");
   return fail(std::move(error));
 }
 
