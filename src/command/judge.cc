@@ -41,7 +41,8 @@ Result<int> run(const Invocation& invocation, const Output& output) {
   const bool json = invocation.flag("json");
 
   const std::string candidate = invocation.text("candidate");
-  output.note(fmt::format("{}: {} as {} for {}\n", candidate, problem.name, problem.description, options.target));
+  const std::string meaning = problem.description.empty() ? "" : fmt::format(" (\"{}\")", problem.description);
+  output.note(fmt::format("judging {} as {}{} for {}\n", candidate, problem.name, meaning, options.target));
   auto progress = [&](const judge::RungReport& report, bool finished) {
     if (finished) {
       output.note((output.live ? "\r\033[K" : "") + judge::ladder_line(report) + "\n");

@@ -4,6 +4,7 @@
 //
 // Environment (set by toolchain::run_emulated): KW_EMU_CHECK "race,uninit", KW_EMU_COUNT 1, KW_EMU_THREADS,
 // KW_EMU_SEED, KW_EMU_TARGET, KW_EMU_STATUS (file that gets the number of findings), KW_EMU_JSON (report).
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,8 +13,11 @@
 #include <set>
 
 #include "arch/target.h"
-#include "device/finding_text.h"
+#include "base/demangle.h"
+#include "base/file.h"
+#include "device/counter_text.h"
 #include "emu/emulator.h"
+#include "emu/finding_text.h"
 #include "plan/runtime/state.h"
 #include "ptx/parser.h"
 
@@ -65,6 +69,20 @@ __attribute__((destructor)) void at_exit() {
     std::fwrite(text.data(), 1, text.size(), file);
     std::fclose(file);
   }
+}
+
+// Of one launch, to stderr.
+void print(const std::vector<emu::Finding>& findings) {
+  constexpr size_t kShown = 10;
+  emu::Reader reader;
+  reader.indent = "  ";
+  reader.source = [](const std::string& file) {
+    auto text = read_file(file, 4 << 20);
+    return text ? std::move(*text) : std::string();
+  };
+  const std::vector<emu::FindingGroup> groups = emu::group(findings, reader);
+  for (size_t i = 0; i < std::min(groups.size(), kShown); ++i) std::fprintf(stderr, "kw emu:\n%s", emu::text_of(groups[i], reader).c_str());
+  if (groups.size() > kShown) std::fprintf(stderr, "kw emu: findings at %zu further places of this launch\n", groups.size() - kShown);
 }
 
 cudaError_t error_of(const emu::Finding& finding) {
@@ -163,12 +181,13 @@ class EmulatedRuntime final : public Backend {
     all.warp_instructions += report->warp_instructions;
     all.counters.add(report->counters);
     time_ms_ += modelled_ms(report->warp_instructions);
+    print(report->findings);
     for (const emu::Finding& finding : report->findings) {
       ++all.findings;
-      std::fprintf(stderr, "kw emu: %s", device::text_of(finding).c_str());
       nlohmann::ordered_json json;
       json["kind"] = name_of(finding.kind);
       json["kernel"] = finding.party.kernel;
+      json["kernel_name"] = readable_name(finding.party.kernel);
       json["message"] = finding.message;
       json["ptx_line"] = finding.party.ptx_line;
       json["source_file"] = finding.party.source_file;

@@ -372,12 +372,19 @@ Party BlockContext::party(const Warp& warp, const Insn& insn, int lane) const {
   p.instruction = ptx::print(*code->function, *instruction);
   p.ptx_line = instruction->place.line;
   const ptx::Module& module = launch->program->module();
-  if (instruction->loc != 0 && instruction->loc < module.locations.size()) {
-    const ptx::SourceLocation& at = module.locations[instruction->loc];
-    p.source_line = at.line;
-    for (const ptx::SourceFile& file : module.files) {
-      if (file.index == at.file) p.source_file = std::string(file.name);
+  constexpr size_t kMaxCalls = 64;   // shown; no compiler inlines deeper
+  for (uint32_t at = instruction->loc; at != 0 && at < module.locations.size() && p.inlined_from.size() < kMaxCalls;) {
+    const ptx::SourceLocation& location = module.locations[at];
+    std::string file;
+    if (location.file < module.files.size()) file = module.files[location.file].name;
+    if (at == instruction->loc) {
+      p.source_file = std::move(file);
+      p.source_line = location.line;
+      p.source_column = location.column;
+    } else {
+      p.inlined_from.push_back({std::move(file), location.line, location.column});
     }
+    at = location.inlined_at;
   }
   return p;
 }

@@ -14,13 +14,19 @@
 
 namespace kw::emu {
 
+struct SourcePlace {
+  std::string file;                    // as .file names it
+  uint32_t line = 0, column = 0;       // from 1; 0 = not known
+};
+
 // One side of a finding: an instruction executed by a lane.
 struct Party {
-  std::string kernel;
+  std::string kernel;                  // as the PTX names it: mangled
   std::string instruction;             // printed PTX
   uint32_t ptx_line = 0;
   std::string source_file;             // from .loc; empty without line information
-  uint32_t source_line = 0;
+  uint32_t source_line = 0, source_column = 0;
+  std::vector<SourcePlace> inlined_from;   // the calls that were inlined there, the outermost last
   std::array<uint32_t, 3> block{};     // %ctaid
   uint32_t warp = 0, lane = 0;         // warp within the block
   std::array<uint32_t, 3> thread{};    // %tid

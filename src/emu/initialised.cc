@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emu/memory_access.h"
+#include "emu/object_name.h"
 
 namespace kw::emu {
 namespace {
@@ -55,17 +56,7 @@ void Initialised::report(Warp& warp, const Insn& insn, Space space, int lane, ui
   finding.space = space;
   finding.address = address;
   finding.bytes = bytes;
-  if (space == Space::kShared || space == Space::kLocal) {
-    finding.object = space == Space::kShared ? "shared memory" : "local memory";
-    finding.object_offset = static_cast<int64_t>(address);
-    finding.message = fmt::format("reads {} bytes at offset {:#x} of {} that nobody wrote", bytes, address, finding.object);
-  } else {
-    const Allocation* const holder = warp.block->memory->find(address);
-    finding.object = holder != nullptr ? holder->label : "";
-    finding.object_offset = holder != nullptr ? static_cast<int64_t>(address - holder->begin) : 0;
-    finding.message = fmt::format("reads {} bytes at offset {} of '{}' that nobody wrote", bytes, finding.object_offset,
-                                  finding.object);
-  }
+  finding.message = fmt::format("reads {} bytes at {} that nobody wrote", bytes, name_object(warp, finding));
   warp.block->report(warp, insn, lane, std::move(finding));
 }
 

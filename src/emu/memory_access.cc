@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emu/object_name.h"
+
 namespace kw::emu {
 namespace {
 
@@ -40,15 +42,17 @@ void fault(Warp& warp, const Insn& insn, int lane, Finding::Kind kind, Space spa
 
 void fault_misaligned(Warp& warp, const Insn& insn, int lane, Space space, Access how, uint64_t address,
                       unsigned bytes, unsigned alignment) {
-  std::string object;
-  int64_t offset = static_cast<int64_t>(address);
-  if (space != Space::kShared && space != Space::kLocal) {
+  Finding place;
+  place.space = space;
+  place.address = address;
+  name_object(warp, place);
+  if (place.object.empty()) {
     if (const Allocation* const holder = warp.block->memory->nearest(address)) {
-      object = holder->label;
-      offset = static_cast<int64_t>(address - holder->begin);
+      place.object = holder->label;
+      place.object_offset = static_cast<int64_t>(address - holder->begin);
     }
   }
-  fault(warp, insn, lane, Finding::Kind::kMisaligned, space, address, bytes, std::move(object), offset,
+  fault(warp, insn, lane, Finding::Kind::kMisaligned, space, address, bytes, std::move(place.object), place.object_offset,
         fmt::format("{} {} bytes at {:#x}, which is not a multiple of {} (it is {} past one)", verb(how), bytes, address,
                     alignment, address & (alignment - 1)));
 }
@@ -58,7 +62,11 @@ void fault_outside(Warp& warp, const Insn& insn, int lane, Space space, Access h
                    uint64_t limit) {
   const char* const name = space == Space::kShared ? "shared memory" : "local memory";
   const bool straddles = offset < limit;
-  fault(warp, insn, lane, Finding::Kind::kOutOfBounds, space, offset, bytes, name, static_cast<int64_t>(offset),
+  Finding place;
+  place.space = space;
+  place.address = offset;
+  name_object(warp, place);
+  fault(warp, insn, lane, Finding::Kind::kOutOfBounds, space, offset, bytes, std::move(place.object), place.object_offset,
         fmt::format("{} {} bytes at offset {:#x} of {}, {} bytes past the end: {} has {} bytes", verb(how), bytes, offset,
                     name, straddles ? offset + bytes - limit : offset - limit,
                     space == Space::kShared ? "the block" : "the thread", limit));

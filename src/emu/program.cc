@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/demangle.h"
 #include "emu/function_lowering.h"
 #include "emu/warp.h"
 
@@ -280,7 +281,7 @@ Result<std::unique_ptr<Program>> Program::load(std::shared_ptr<const ptx::Module
     if (v.size_bytes() > kMaxVariableBytes) {
       return fail(ErrorCode::kLimit, "variable '{}' has {} bytes; the limit is {}", v.name, v.size_bytes(), kMaxVariableBytes);
     }
-    KW_TRY(uint64_t address, memory.allocate(v.size_bytes(), std::string(v.name), std::max<uint64_t>(v.align_bytes(), 16),
+    KW_TRY(uint64_t address, memory.allocate(v.size_bytes(), readable_name(v.name), std::max<uint64_t>(v.align_bytes(), 16),
                                              v.space == ptx::Space::kConst));
     image.address_of.emplace(v.name, address);
     program->impl_->globals.push_back({&v, address});

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "emu/memory_access.h"
+#include "emu/object_name.h"
 #include "emu/stored_value.h"
 
 namespace kw::emu {
@@ -351,17 +352,7 @@ void BlockRaces::report(Current& current, int lane, uint64_t address, uint32_t o
   finding.address = address;
   finding.bytes = current.bytes;
   finding.mark = pair;
-  std::string where;
-  if (current.space == Space::kShared) {
-    finding.object = "shared memory";
-    finding.object_offset = static_cast<int64_t>(address);
-    where = fmt::format("offset {:#x} of shared memory", address);
-  } else {
-    const Allocation* const holder = block_->memory->find(address);
-    finding.object = holder != nullptr ? holder->label : "";
-    finding.object_offset = holder != nullptr ? static_cast<int64_t>(address - holder->begin) : 0;
-    where = fmt::format("offset {} of '{}'", finding.object_offset, finding.object);
-  }
+  const std::string where = name_object(current.warp, finding);
   std::string note;
   uint8_t value[16];
   if (current.how == Access::kWrite && other_how == Access::kWrite && other_warp != current.warp.index &&

@@ -4,70 +4,22 @@
 
 #include <algorithm>
 
-#include "base/result.h"
+#include "base/source_text.h"
+#include "emu/finding_text.h"
+#include "judge/element.h"
 
 namespace kw::judge {
 namespace {
 
 constexpr size_t kColumns = 100;
-constexpr size_t kShownFindings = 3;
+constexpr size_t kShownGroups = 3;
 
-std::string wrap(std::string_view text, std::string_view indent) {
-  std::string out, line(indent);
-  size_t begin = 0;
-  bool empty = true;
-  while (begin < text.size()) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    if (!empty && line.size() + 1 + word.size() > kColumns) {
-      out += line + "\n";
-      line = indent;
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-    empty = false;
-    begin = end + 1;
-  }
-  if (!empty) out += line + "\n";
-  return out;
-}
+std::string wrap(std::string_view text, std::string_view indent) { return kw::wrap(text, indent, kColumns); }
 
 // The lines around a place, the place marked.
 std::string excerpt(const SourceText& source, const std::string& file, uint32_t line) {
   if (!source || file.empty() || line == 0) return "";
-  const std::string text = source(file);
-  if (text.empty()) return "";
-  std::string out;
-  for (uint32_t i = line > 2 ? line - 2 : 1; i <= line + 1; ++i) {
-    std::string shown(line_of(text, static_cast<int>(i)));
-    if (shown.empty() && i > line) continue;
-    for (char& c : shown) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    }
-    if (shown.size() > kColumns - 12) shown.resize(kColumns - 12);
-    out += fmt::format("    {} {:>5} | {}\n", i == line ? '>' : ' ', i, shown);
-  }
-  return out;
-}
-
-std::string where(const emu::Party& party) {
-  std::string out = party.source_line > 0 && !party.source_file.empty()
-                        ? fmt::format("{}:{}", party.source_file, party.source_line)
-                        : fmt::format("PTX line {}", party.ptx_line);
-  return out;
-}
-
-std::string who(const emu::Party& party) {
-  return fmt::format("block ({},{},{}) warp {} lane {}, thread ({},{},{})", party.block[0], party.block[1], party.block[2],
-                     party.warp, party.lane, party.thread[0], party.thread[1], party.thread[2]);
-}
-
-std::string show_party(const char* title, const emu::Party& party, const SourceText& source) {
-  std::string out = fmt::format("  {} {} in {}\n", title, where(party), party.kernel);
-  out += fmt::format("    by {}\n", who(party));
-  if (!party.instruction.empty()) out += fmt::format("    {}   (PTX line {})\n", party.instruction, party.ptx_line);
-  return out + excerpt(source, party.source_file, party.source_line);
+  return kw::excerpt(source(file), line, "    ", kColumns);
 }
 
 std::string index_text(const std::vector<int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
@@ -76,24 +28,6 @@ std::string place_text(const SourcePlace& place) {
   if (place.file.empty()) return "";
   if (place.line == 0) return place.file;
   return place.column > 0 ? fmt::format("{}:{}:{}", place.file, place.line, place.column) : fmt::format("{}:{}", place.file, place.line);
-}
-
-std::string remedy_of(emu::Finding::Kind kind) {
-  using Kind = emu::Finding::Kind;
-  switch (kind) {
-    case Kind::kRace: return "Order the two accesses: a __syncthreads() (or the wait of the asynchronous copy) is missing between them.";
-    case Kind::kOutOfBounds: return "Guard the access for the last, partial tile, or check the index arithmetic.";
-    case Kind::kMisaligned: return "A vector access needs its natural alignment: check the row pitch of odd shapes.";
-    case Kind::kUninitialisedRead: return "Write the bytes before they are read; rows past the tail are a common place.";
-    case Kind::kBarrierDivergence: return "Every thread of the block must reach the same barrier: move it out of the branch.";
-    case Kind::kDeadlock: return "A barrier or flag is waited for that nobody will signal: compare the counts above.";
-    case Kind::kTrap: return "The kernel stopped itself: an assert or a trap.";
-    case Kind::kWriteToReadOnly: return "Inputs must stay as they are: write to an output or to workspace.";
-    case Kind::kInvalidOperand: return "The value is outside what the PTX ISA allows for this instruction.";
-    case Kind::kStackOverflow: return "The recursion is too deep.";
-    case Kind::kLimit: case Kind::kUnsupported: return "";
-  }
-  return "";
 }
 
 struct Explain {
@@ -145,18 +79,27 @@ struct Explain {
   }
   std::string operator()(const Unsafe& u) const {
     std::string out = fmt::format("  workload {}\n", u.workload.text());
-    for (size_t i = 0; i < std::min(u.findings.size(), kShownFindings); ++i) {
-      const emu::Finding& f = u.findings[i];
-      out += "\n" + wrap(fmt::format("{}: {}", emu::name_of(f.kind), f.message), "  ");
-      if (!f.object.empty()) out += fmt::format("  object: {} + {}\n", f.object, f.object_offset);
-      out += show_party("at", f.party, source);
-      if (f.other) out += show_party("and", *f.other, source);
-      if (f.count > 1) out += fmt::format("  seen {} times at these places\n", f.count);
-      if (const std::string remedy = remedy_of(f.kind); !remedy.empty()) out += wrap(remedy, "  ");
+    emu::Reader reader;
+    reader.indent = "  ";
+    reader.columns = kColumns;
+    reader.is_own = is_candidates;
+    reader.source = source;
+    reader.object = [&u](const emu::Finding& finding) {
+      const auto at = static_cast<size_t>(&finding - u.findings.data());
+      return at < u.elements.size() ? text_of(u.elements[at], finding) : std::string();
+    };
+    const std::vector<emu::FindingGroup> groups = emu::group(u.findings, reader);
+    for (size_t i = 0; i < std::min(groups.size(), kShownGroups); ++i) {
+      out += '\n';
+      out += emu::text_of(groups[i], reader);
     }
-    if (u.findings.size() > kShownFindings) out += fmt::format("\n  … and {} more findings (--json gives all)\n", u.findings.size() - kShownFindings);
+    if (groups.size() > kShownGroups) {
+      const size_t more = groups.size() - kShownGroups;
+      out += fmt::format("\n  … and findings at {} more {} (--json gives all)\n", more, more == 1 ? "place" : "places");
+    }
     if (u.numbers_right) {
-      out += "\n" + wrap("The numbers were right all the same: comparing outputs cannot see this fault, and neither can a "
+      out += '\n';
+      out += wrap("The numbers were right all the same: comparing outputs cannot see this fault, and neither can a "
                          "run on hardware that happens to be lucky.", "  ");
     }
     return out;

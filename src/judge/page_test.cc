@@ -37,6 +37,51 @@ TEST(Page, ARaceShowsBothPartiesAndTheirSource) {
   EXPECT_NE(text.find("numbers were right"), std::string::npos) << text;
 }
 
+TEST(Page, TheCandidatesLineComesBeforeTheHeadersThatItInlines) {
+  Verdict verdict = race();
+  emu::Finding& finding = std::get<Unsafe>(verdict.outcome).findings[0];
+  finding.party.kernel = "_ZN12_GLOBAL__N_17softmaxEPKf";
+  finding.party.source_file = "/usr/local/cuda/include/sm_20_intrinsics.hpp";
+  finding.party.source_line = 27;
+  finding.party.inlined_from = {{"/p/include/kernelwright/copy.cuh", 11, 1}, {"softmax.cu", 1, 1}, {"softmax.cu", 3, 1}};
+  const std::string text = page(verdict, [](const std::string& file) { return file == "softmax.cu" ? std::string("one\ntwo\nthree\n") : "no"; });
+  const size_t own = text.find("at softmax.cu:1 in softmax\n"), marked = text.find(">     1 | one\n"),
+               header = text.find("inlined from sm_20_intrinsics.hpp:27, kernelwright/copy.cuh:11\n"),
+               caller = text.find("inlined into softmax.cu:3: three\n");
+  ASSERT_NE(own, std::string::npos) << text;
+  ASSERT_NE(caller, std::string::npos) << text;
+  EXPECT_LT(own, marked) << text;
+  EXPECT_LT(marked, header) << text;
+  EXPECT_LT(header, caller) << text;
+}
+
+TEST(Page, ShowsThreeGroupsOfFindingsAndSaysHowManyMore) {
+  Verdict verdict = race();
+  auto& findings = std::get<Unsafe>(verdict.outcome).findings;
+  for (uint32_t line = 2; line <= 6; ++line) {
+    emu::Finding finding = findings[0];
+    finding.party.source_line = line;
+    finding.party.ptx_line = 100 + line;
+    findings.push_back(finding);   // that of line 2 joins the first
+  }
+  const std::string text = page(verdict, {});
+  size_t races = 0;
+  for (size_t at = text.find("  race:"); at != std::string::npos; at = text.find("  race:", at + 1)) ++races;
+  EXPECT_EQ(races, 3u) << text;
+  EXPECT_NE(text.find("seen 2 times at these lines"), std::string::npos) << text;
+  EXPECT_NE(text.find("findings at 2 more places"), std::string::npos) << text;
+}
+
+TEST(Page, AFindingInATensorNamesItsElement) {
+  Verdict verdict = race();
+  auto& unsafe = std::get<Unsafe>(verdict.outcome);
+  unsafe.findings[0].object = "y";
+  unsafe.findings[0].object_offset = 34;
+  unsafe.elements = {{"output", "y", "float16", {2, 64}, {0, 17}}};
+  EXPECT_NE(page(verdict, {}).find("object: output y + 34 bytes: element [0, 17] of float16 [2, 64]"), std::string::npos) << page(verdict, {});
+  EXPECT_NE(to_json(verdict).find("\"role\": \"output\""), std::string::npos);
+}
+
 TEST(Page, NoLineIsLongerThanThePage) {
   Verdict verdict = race();
   std::get<Unsafe>(verdict.outcome).findings[0].message = std::string(40, 'a') + " " + std::string(50, 'b') + " " + std::string(60, 'c');

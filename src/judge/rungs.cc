@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
+#include "base/demangle.h"
 #include "base/rng.h"
+#include "judge/element.h"
 #include "judge/shapes.h"
 
 namespace kw::judge {
@@ -54,7 +57,7 @@ std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, const d
     return NotChecked{step->findings.front().message};
   }
   if (has_kind(*step, emu::Finding::Kind::kLimit)) {
-    std::string kernel = step->findings.front().party.kernel;
+    const std::string kernel = readable_name(step->findings.front().party.kernel);
     return Timeout{c.name, kernel.empty() ? "a kernel" : "kernel " + kernel, climb.options.kernel_deadline_s};
   }
   Unsafe unsafe;
@@ -62,9 +65,14 @@ std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, const d
   unsafe.step = step->step;
   unsafe.findings = step->findings;
   unsafe.numbers_right = numbers_right;
+  const auto name_places = [&climb](emu::Party& party) {
+    party.source_file = place_of(climb, party.source_file, 0).file;
+    for (SourcePlace& call : party.inlined_from) call.file = place_of(climb, call.file, 0).file;
+  };
   for (emu::Finding& finding : unsafe.findings) {
-    finding.party.source_file = place_of(climb, finding.party.source_file, 0).file;
-    if (finding.other) finding.other->source_file = place_of(climb, finding.other->source_file, 0).file;
+    name_places(finding.party);
+    if (finding.other) name_places(*finding.other);
+    unsafe.elements.push_back(element_of(c.plan, finding));
   }
   return unsafe;
 }
@@ -141,13 +149,16 @@ std::optional<Nondeterministic> first_difference(const Climb& climb, const Case&
 }  // namespace
 
 SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line, uint32_t column) {
-  std::string relative = file;
-  const std::string& folder = climb.compiled.source_folder;
-  if (!folder.empty() && relative.rfind(folder, 0) == 0) {
-    relative.erase(0, folder.size());
-    while (!relative.empty() && relative.front() == '/') relative.erase(0, 1);
-  }
-  return {relative, line, column};
+  namespace fs = std::filesystem;
+  if (!file.starts_with('/')) return {file, line, column};
+  // By components: "/a/bc" is not in "/a/b", and compilers write "/cuda/bin/../include/x.h".
+  const fs::path path = fs::path(file).lexically_normal();
+  const fs::path relative = path.lexically_relative(fs::path(climb.compiled.source_folder).lexically_normal());
+  std::error_code ignored;
+  const bool inside = !climb.compiled.source_folder.empty() && !relative.empty() && *relative.begin() != ".." && *relative.begin() != ".";
+  // A candidate of one file has no neighbours: the compiler saw none.
+  const bool own = inside && (fs::is_directory(climb.candidate_path, ignored) || relative == climb.compiled.name);
+  return {own ? relative.string() : path.string(), line, column};
 }
 
 Result<RungResult> compile_rung(Climb& climb) {

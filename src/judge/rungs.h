@@ -42,7 +42,7 @@ Result<RungResult> smallest_rung(Climb& climb);
 Result<RungResult> shapes_rung(Climb& climb);
 Result<RungResult> schedules_rung(Climb& climb);
 
-// A place in the candidate as people name it: relative to its folder.
+// A place as people name it: in the candidate relative to its folder, elsewhere by its absolute path.
 SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line, uint32_t column = 0);
 
 }  // namespace kw::judge

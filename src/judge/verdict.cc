@@ -28,6 +28,8 @@ std::string_view question_of(Rung rung) {
   return "";
 }
 
+bool is_candidates(const std::string& file) { return !file.empty() && file.front() != '/'; }
+
 std::string WorkloadName::text() const {
   std::string list;
   for (const auto& [axis, value] : axes) list += fmt::format("{}{}={}", list.empty() ? "" : ", ", axis, value);

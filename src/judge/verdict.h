@@ -33,10 +33,8 @@ struct WorkloadName {
   std::string text() const;  // "tail (M=3, N=1000)"
 };
 
-struct SourcePlace {
-  std::string file;  // relative to the candidate
-  uint32_t line = 0, column = 0;
-};
+using emu::SourcePlace;  // the candidate's files are named relative to its folder, all others by absolute paths
+bool is_candidates(const std::string& file);  // by that rule
 
 // --- outcomes -----------------------------------------------------------------------------------------------
 struct CompileError {
@@ -75,9 +73,15 @@ struct Nondeterministic {  // two legal schedules, two answers
   std::string first_schedule, second_schedule;
   int64_t differing = 0, elements = 0;
 };
+// What the bytes of a finding are to the problem.
+struct TensorElement {
+  std::string role, tensor, dtype;     // "output", "y", "float16"; role is empty when it is no tensor of the plan
+  std::vector<int64_t> shape, index;   // index is empty outside the tensor
+};
 struct Unsafe {
   WorkloadName workload;
   std::vector<emu::Finding> findings;  // at least one; the first is the one to read
+  std::vector<TensorElement> elements; // one per finding, or none at all
   uint32_t step = 0;                   // of the plan
   bool numbers_right = false;          // the outputs were within tolerance all the same
 };

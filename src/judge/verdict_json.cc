@@ -1,6 +1,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/demangle.h"
+#include "emu/finding_text.h"
 #include "judge/verdict.h"
 
 namespace kw::judge {
@@ -33,9 +35,17 @@ Json json_of(const tensor::ErrorMetrics& m) {
 }
 
 Json json_of(const emu::Party& party) {
-  return Json{{"kernel", party.kernel},     {"instruction", party.instruction},
+  emu::Reader reader;
+  reader.is_own = is_candidates;
+  const SourcePlace place = emu::place_of(party, reader);
+  Json calls = Json::array();
+  for (const SourcePlace& call : party.inlined_from) calls.push_back(json_of(call));
+  return Json{{"kernel", party.kernel},     {"kernel_name", readable_name(party.kernel)},
+              {"instruction", party.instruction},
               {"ptx_line", party.ptx_line}, {"source_file", party.source_file},
-              {"source_line", party.source_line}, {"block", party.block},
+              {"source_line", party.source_line}, {"inlined_from", calls},
+              {"place", is_candidates(place.file) ? json_of(place) : Json(nullptr)},
+              {"block", party.block},
               {"warp", party.warp},         {"lane", party.lane},
               {"thread", party.thread}};
 }
@@ -54,7 +64,13 @@ std::string_view space_name(ptx::Space space) {
   return "";
 }
 
-Json json_of(const emu::Finding& finding) {
+Json json_of(const TensorElement& element) {
+  if (element.role.empty()) return nullptr;
+  return Json{{"tensor", element.tensor}, {"role", element.role}, {"dtype", element.dtype}, {"shape", element.shape},
+              {"index", element.index.empty() && !element.shape.empty() ? Json(nullptr) : Json(element.index)}};
+}
+
+Json json_of(const emu::Finding& finding, const TensorElement& element) {
   Json out{{"kind", std::string(emu::name_of(finding.kind))},
            {"fatal", finding.fatal},
            {"message", finding.message},
@@ -63,6 +79,7 @@ Json json_of(const emu::Finding& finding) {
            {"bytes", finding.bytes},
            {"object", finding.object},
            {"object_offset", finding.object_offset},
+           {"element", json_of(element)},
            {"count", finding.count},
            {"party", json_of(finding.party)}};
   if (finding.other) out["other"] = json_of(*finding.other);
@@ -94,7 +111,9 @@ struct OutcomeJson {
   }
   Json operator()(const Unsafe& u) const {
     Json list = Json::array();
-    for (const auto& finding : u.findings) list.push_back(json_of(finding));
+    for (size_t i = 0; i < u.findings.size(); ++i) {
+      list.push_back(json_of(u.findings[i], i < u.elements.size() ? u.elements[i] : TensorElement{}));
+    }
     return Json{{"workload", json_of(u.workload)}, {"step", u.step}, {"numbers_right", u.numbers_right}, {"findings", list}};
   }
   Json operator()(const Timeout& t) const {

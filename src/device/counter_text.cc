@@ -1,17 +1,9 @@
-#include "device/finding_text.h"
+#include "device/counter_text.h"
 
 #include <fmt/format.h>
 
 namespace kw::device {
 namespace {
-
-std::string text_of(const emu::Party& party) {
-  std::string text = fmt::format("block ({}, {}, {}), thread ({}, {}, {}), warp {} lane {}\n      {}\n", party.block[0], party.block[1],
-                                 party.block[2], party.thread[0], party.thread[1], party.thread[2], party.warp, party.lane, party.instruction);
-  text += fmt::format("      PTX line {}", party.ptx_line);
-  if (!party.source_file.empty()) text += fmt::format(", {}:{}", party.source_file, party.source_line);
-  return text + "\n";
-}
 
 void add_space(std::string& text, const char* name, const emu::SpaceCounters& space, bool sectors) {
   if (space.load_requests + space.store_requests + space.atomic_requests == 0) return;
@@ -28,14 +20,6 @@ void add_space(std::string& text, const char* name, const emu::SpaceCounters& sp
 }
 
 }  // namespace
-
-std::string text_of(const emu::Finding& finding) {
-  std::string text = fmt::format("{}: {}\n    in {}", name_of(finding.kind), finding.message, finding.party.kernel);
-  if (finding.count > 1) text += fmt::format(" ({} times)", finding.count);
-  text += "\n    " + text_of(finding.party);
-  if (finding.other) text += "    and " + text_of(*finding.other);
-  return text;
-}
 
 std::string text_of(const emu::Counters& counters) {
   std::string text = fmt::format("  blocks {}, warps {}, barriers {}, branches {} ({} divergent), tensor operations {}\n", counters.blocks, counters.warps,

@@ -1,0 +1,72 @@
+#include "base/source_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/result.h"
+
+namespace kw {
+namespace {
+
+std::string printable(std::string_view text, size_t most) {
+  std::string out(text.substr(0, most));
+  if (out.size() < text.size()) {  // no half of a UTF-8 sequence
+    while (!out.empty() && (static_cast<unsigned char>(text[out.size()]) & 0xc0) == 0x80) out.pop_back();
+  }
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string wrap(std::string_view given, std::string_view indent, size_t columns, size_t hanging) {
+  const std::string text = printable(given, given.size());
+  std::string out, line(indent);
+  bool empty = true;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = std::string_view(text).substr(begin, end - begin);
+    if (!empty && line.size() + 1 + word.size() > columns) {
+      out += line;
+      out += '\n';
+      line.assign(indent);
+      line.append(hanging, ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+    begin = end + 1;
+  }
+  if (!empty) {
+    out += line;
+    out += '\n';
+  }
+  return out;
+}
+
+std::string excerpt(std::string_view text, uint32_t line, std::string_view indent, size_t columns) {
+  if (text.empty() || line == 0 || line > 100'000'000) return "";
+  if (line_of(text, static_cast<int>(line)).data() == nullptr) return "";
+  std::string out;
+  for (uint32_t i = line > 2 ? line - 2 : 1; i <= line + 1; ++i) {
+    const std::string_view shown = line_of(text, static_cast<int>(i));
+    if (shown.empty() && i > line) continue;
+    out += fmt::format("{}{} {:>5} | {}\n", indent, i == line ? '>' : ' ', i, printable(shown, columns - indent.size() - 10));
+  }
+  return out;
+}
+
+std::string trimmed_line(std::string_view text, uint32_t line) {
+  if (line == 0 || line > 100'000'000) return "";
+  std::string_view shown = line_of(text, static_cast<int>(line));
+  const size_t first = shown.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return "";
+  shown = shown.substr(first, shown.find_last_not_of(" \t\r") - first + 1);
+  return printable(shown, shown.size());
+}
+
+}  // namespace kw
