@@ -117,6 +117,7 @@ struct Declaration {
   std::string_view name;
   uint64_t bytes = 0;
   uint32_t align = 1;
+  bool array = false;
 };
 
 // Leaves the token after the declaration (',', ')', '=', ';') in place.
@@ -146,6 +147,7 @@ Declaration declaration(Tokens& tokens) {
   uint64_t count = 1;
   while (tokens.peek() == "[") {
     tokens.take();
+    result.array = true;
     uint64_t dimension = 0;
     if (tokens.peek() != "]") dimension = number_of(tokens.take());
     if (tokens.peek() == "]") tokens.take();
@@ -168,7 +170,7 @@ EntryOutline entry(Tokens& tokens) {
       const Declaration param = declaration(tokens);
       offset = (offset + param.align - 1) / param.align * param.align;
       if (offset + param.bytes > 65536) break;  // larger than any kernel's block: not a text to rely on
-      result.params.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(param.bytes), param.align});
+      result.params.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(param.bytes), param.align, !param.array});
       offset += param.bytes;
     }
     if (tokens.peek() == ")") tokens.take();

@@ -15,6 +15,7 @@ namespace kw::plan {
 
 struct ParamLayout {
   uint32_t offset = 0, bytes = 0, align = 1;
+  bool scalar = true;            // declared as one value; an array of bytes is a struct and may have padding
 };
 
 struct EntryOutline {

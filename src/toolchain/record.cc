@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/jail.h"
 #include "kernelwright_dtype.h"
+#include "plan/ptx_outline.h"
 #include "tensor/dtype.h"
 #include "toolchain/call_site.h"
 #include "toolchain/installation.h"
@@ -175,11 +176,23 @@ Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, 
   return Outcome(std::move(recording));
 }
 
-// Bytes of a parameter block that differ between two recordings: padding, or a host value that is no function of the
-// workload. Both become zero, which gives every replay the same; a kernel that reads such a value computes from zero.
-void settle(std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
-  for (size_t i = 0; i < a.size() && i < b.size(); ++i)
-    if (a[i] != b[i]) a[i] = 0;
+// Bytes of a parameter block that differ between two recordings are, inside a struct, taken for padding and become
+// zero: every replay is the same then, and a kernel that reads them computes from zero. A parameter that is one value
+// has no padding: it is left different. Its number, if there is one.
+std::optional<size_t> settle(std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const plan::EntryOutline* entry) {
+  std::optional<size_t> different;
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    bool value = false;
+    for (size_t p = 0; entry != nullptr && p < entry->params.size(); ++p) {
+      const plan::ParamLayout& param = entry->params[p];
+      if (!param.scalar || i < param.offset || i >= param.offset + param.bytes) continue;
+      value = true;
+      if (!different) different = p;
+    }
+    if (!value) a[i] = 0;
+  }
+  return different;
 }
 
 // Makes `a` what both recordings agree on. The place where they do not, in words.
@@ -188,11 +201,16 @@ std::optional<std::string> merge(plan::Plan& a, plan::Plan& b) {
   for (size_t i = 0; i < a.buffers.size(); ++i)
     if (a.buffers[i].bytes != b.buffers[i].bytes || a.buffers[i].name != b.buffers[i].name) return fmt::format("the size of {}", a.buffers[i].name);
   if (a.steps.size() != b.steps.size()) return fmt::format("the number of steps ({} and {})", a.steps.size(), b.steps.size());
+  std::vector<plan::PtxOutline> outlines;
+  for (const plan::Module& module : a.modules) outlines.push_back(plan::outline(module.ptx));
   for (size_t i = 0; i < a.steps.size(); ++i) {
     auto* left = std::get_if<plan::Launch>(&a.steps[i].action);
     auto* right = std::get_if<plan::Launch>(&b.steps[i].action);
-    if (left != nullptr && right != nullptr && left->relocations == right->relocations) {
-      settle(left->params, right->params);
+    if (left != nullptr && right != nullptr && left->relocations == right->relocations && left->kernel == right->kernel) {
+      const plan::EntryOutline* entry = left->module < outlines.size() ? outlines[left->module].find_entry(left->kernel) : nullptr;
+      if (const auto param = settle(left->params, right->params, entry)) {
+        return fmt::format("step {}: the value of parameter {} (from 0) of {}", i, *param, left->kernel);
+      }
       right->params = left->params;
     }
   }
