@@ -1,0 +1,162 @@
+// Every case of tests/judge (docs/formats/judge_case.md), one GoogleTest case each, judged end to end: compiler and
+// host code in the jail, device code on the emulator. Besides the verdict each case must keep the judge's house
+// clean: no process of the candidate left, no temporary file left, no secret of the environment in what is said.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/jail.h"
+#include "judge/evaluate.h"
+#include "judge/page.h"
+#include "judge_case.h"
+#include "toolchain/toolchain.h"
+
+namespace kw::judge_cases {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kSecretName = "KW_TEST_SECRET";
+constexpr const char* kSecret = "hunter2-e1c5b7";
+constexpr uint64_t kSeed = 20250611;
+
+std::string source(const std::string& relative) { return std::string(KW_SOURCE_DIR) + "/" + relative; }
+
+// Why nothing can be judged here; empty when it can.
+std::string missing() {
+  if (auto nvcc = toolchain::find_nvcc(); !nvcc) return nvcc.error().message;
+  const JailSupport& jail = jail_support();
+  return jail.kind == JailKind::kNone ? "no jail on this machine: " + jail.remedy : "";
+}
+
+// Processes that run a program of this candidate, by its key in the cache.
+std::vector<std::string> left_running(const std::string& key) {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const fs::path program = fs::read_symlink(entry.path() / "exe", ignored);
+    if (!key.empty() && program.string().find(key) != std::string::npos) out.push_back(entry.path().string());
+  }
+  return out;
+}
+
+size_t columns(std::string_view line) {
+  return static_cast<size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+class JudgeCase : public testing::Test {
+ public:
+  JudgeCase(Case c, std::string target) : case_(std::move(c)), target_(std::move(target)) {}
+
+  void SetUp() override {
+    static const std::string reason = missing();
+    if (!reason.empty()) GTEST_SKIP() << reason;
+    // Outside what is judged, so that a leftover in either shows.
+    const std::string folder = std::string(KW_CASES_BUILD_DIR) + "/" + case_.name + "." + target_;
+    fs::remove_all(folder);
+    temporary_ = folder + "/tmp";
+    ASSERT_TRUE(make_folder(temporary_));
+    ::setenv("TMPDIR", temporary_.c_str(), 1);
+    ::setenv(kSecretName, kSecret, 1);
+    candidate_ = case_.path;
+    if (case_.base.empty()) return;
+    candidate_ = source(case_.base);
+    if (case_.edits.empty()) return;
+    auto text = read_file(candidate_);
+    ASSERT_TRUE(text) << text.error().message;
+    auto edited = apply(case_.edits, *text);
+    ASSERT_TRUE(edited) << edited.error().message;
+    candidate_ = folder + "/" + fs::path(case_.name).filename().string() + ".cu";
+    ASSERT_TRUE(write_file(candidate_, *edited));
+  }
+
+  void TestBody() override {
+    auto problem = problem::load_problem(source(case_.problem));
+    ASSERT_TRUE(problem) << format_error(problem.error());
+    judge::Options options;
+    options.target = target_;
+    options.seed = kSeed;
+    options.cache_dir = std::string(KW_CASES_BUILD_DIR) + "/cache";
+    if (case_.host_deadline_s > 0) options.host_deadline_s = case_.host_deadline_s;
+    if (case_.kernel_deadline_s > 0) options.kernel_deadline_s = case_.kernel_deadline_s;
+    auto verdict = judge::evaluate(*problem, candidate_, options);
+    ASSERT_TRUE(verdict) << format_error(verdict.error());
+
+    const auto text = [this](const std::string& file) {
+      std::error_code ignored;
+      if (fs::is_directory(candidate_, ignored)) return read_file(candidate_ + "/" + file).value_or("");
+      return fs::path(file).filename() == fs::path(candidate_).filename() ? read_file(candidate_).value_or("") : std::string();
+    };
+    const std::string page = judge::page(*verdict, text);
+    const std::string json = judge::to_json(*verdict);
+    EXPECT_EQ(judge::name_of(verdict->outcome), case_.verdict) << page;
+    const std::string rung = verdict->decided_by ? std::string(judge::name_of(*verdict->decided_by)) : "";
+    EXPECT_EQ(rung, case_.rung) << page;
+    for (const std::string& says : case_.says) {
+      EXPECT_TRUE(std::regex_search(page, std::regex(says, std::regex::ECMAScript))) << "nowhere on the page: " << says << "\n" << page;
+    }
+    check_house(*verdict, page, json);
+    if (std::getenv("KW_SHOW_PAGES") != nullptr) std::fputs(page.c_str(), stdout);
+  }
+
+ private:
+  void check_house(const judge::Verdict& verdict, const std::string& page, const std::string& json) {
+    const auto parsed = nlohmann::json::parse(json, nullptr, false);
+    ASSERT_TRUE(parsed.is_object()) << json;
+    EXPECT_EQ(parsed.value("verdict", ""), case_.verdict);
+    EXPECT_EQ(page.find(kSecret), std::string::npos) << page;
+    EXPECT_EQ(json.find(kSecret), std::string::npos) << json;
+    EXPECT_EQ(page.find('\x1b'), std::string::npos) << "a candidate's escape sequence reaches the terminal";
+    size_t lines = 0;
+    std::istringstream in(page);
+    // The first line names the candidate by the path it was given, however long.
+    for (std::string line; std::getline(in, line); ++lines) {
+      if (lines > 0) {
+        EXPECT_LE(columns(line), 100u) << line;
+      }
+    }
+    EXPECT_LE(lines, 70u) << page;
+    EXPECT_TRUE(left_running(verdict.candidate_hash).empty());
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(temporary_, ignored)) ADD_FAILURE() << "left behind: " << entry.path();
+  }
+
+  const Case case_;
+  const std::string target_;
+  std::string candidate_, temporary_;
+};
+
+int register_cases() {
+  int registered = 0;
+  for (const auto& [name, path] : find_cases(source("tests/judge"))) {
+    auto read = read_case(path, name);
+    if (!read) {
+      std::fputs(format_error(read.error()).c_str(), stderr);
+      return -1;
+    }
+    for (const std::string& target : read->targets) {
+      testing::RegisterTest("judge", (name + "." + target).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [c = *read, target]() -> testing::Test* { return new JudgeCase(c, target); });
+      ++registered;
+    }
+  }
+  return registered;
+}
+
+}  // namespace
+}  // namespace kw::judge_cases
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const int registered = kw::judge_cases::register_cases();
+  if (registered <= 0) {
+    std::fputs("no cases, or one that cannot be read\n", stderr);
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}

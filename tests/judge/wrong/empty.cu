@@ -1,0 +1,4 @@
+// problem: problems/vector_add.problem
+// verdict: contract-violation
+// rung: record
+// says: KW_ENTRY

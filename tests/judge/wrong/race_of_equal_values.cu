@@ -1,0 +1,17 @@
+// problem: problems/vector_add.problem
+// verdict: unsafe
+// rung: smallest
+// says: race
+// says: The numbers were right all the same
+#include <kernelwright/candidate.h>
+
+__global__ void add(const float* a, const float* b, float* y, int64_t n) {
+  __shared__ float factor;
+  factor = 1.0f;  // by every thread of every warp
+  const int64_t i = blockIdx.x * int64_t{256} + threadIdx.x;
+  if (i < n) y[i] = factor * (a[i] + b[i]);
+}
+
+KW_ENTRY(kw::In a, kw::In b, kw::Out y, int64_t N, cudaStream_t stream) {
+  add<<<static_cast<unsigned>((N + 255) / 256), 256, 0, stream>>>(a.data<float>(), b.data<float>(), y.data<float>(), N);
+}
