@@ -1,0 +1,203 @@
+// The program kw from outside: exit codes, messages, JSON, and no file left where it ran. Cases are text
+// (docs/formats/cli_case.md); each runs in a fresh folder, with TMPDIR and the cache in folders of their own.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/jail.h"
+#include "base/subprocess.h"
+#include "toolchain/toolchain.h"
+
+namespace kw::cli_cases {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct File {
+  std::string name, content;
+};
+struct Case {
+  std::string title, place;
+  std::vector<File> files;
+  std::vector<std::string> arguments;
+  bool needs_nvcc = false;
+  int exit_code = -1;
+  std::vector<std::string> out, err, not_out, json_keys;
+  double within_s = 60;
+};
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+std::string from_hex(const std::string& hex) {
+  std::string out;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    int byte = 0;
+    std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+// Cases are separated by blank lines; a file that is no case file throws, since nothing can be registered then.
+std::vector<Case> read_cases(const std::string& path) {
+  auto text = read_file(path);
+  if (!text) throw std::runtime_error(text.error().message);
+  std::vector<Case> cases;
+  std::istringstream in(*text);
+  bool open = false;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const std::string place = path + ":" + std::to_string(number);
+    if (line.empty()) {
+      open = false;
+      continue;
+    }
+    if (line[0] == '#') {
+      if (!open) cases.push_back({line.size() > 2 ? line.substr(2) : "", place});
+      open = true;
+      continue;
+    }
+    if (!open) throw std::runtime_error(place + ": a case begins with '# title'");
+    Case& c = cases.back();
+    if (line.rfind("  ", 0) == 0 && !c.files.empty()) {
+      c.files.back().content += line.substr(2) + "\n";
+      continue;
+    }
+    const size_t blank = line.find(' ');
+    const std::string key = line.substr(0, blank), value = blank == std::string::npos ? "" : line.substr(blank + 1);
+    if (key == "file") c.files.push_back({value, ""});
+    else if (key == "bytes") c.files.push_back({words(value).at(0), from_hex(words(value).at(1))});
+    else if (key == "fill") {
+      const auto parts = words(value);
+      File file{parts.at(0), ""};
+      for (int i = std::stoi(parts.at(1)); i > 0; --i) file.content += parts.at(2);
+      c.files.push_back(file);
+    } else if (key == "kw") c.arguments = words(value);
+    else if (key == "needs-nvcc") c.needs_nvcc = true;
+    else if (key == "exit") c.exit_code = std::stoi(value);
+    else if (key == "out") c.out.push_back(value);
+    else if (key == "not-out") c.not_out.push_back(value);
+    else if (key == "err") c.err.push_back(value);
+    else if (key == "json") c.json_keys = words(value);
+    else if (key == "within") c.within_s = std::stod(value);
+    else throw std::runtime_error(place + ": unknown key '" + key + "'; docs/formats/cli_case.md lists them");
+  }
+  for (const Case& c : cases) {
+    if (c.exit_code < 0) throw std::runtime_error(c.place + ": no 'exit'");
+  }
+  return cases;
+}
+
+std::string name_of(const std::string& title) {
+  std::string name;
+  for (const char c : title) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+class CliCase : public testing::Test {
+ public:
+  explicit CliCase(Case c) : case_(std::move(c)) {}
+
+  void TestBody() override {
+    if (case_.needs_nvcc) {
+      if (auto nvcc = toolchain::find_nvcc(); !nvcc) GTEST_SKIP() << nvcc.error().message;
+      if (jail_support().kind == JailKind::kNone) GTEST_SKIP() << "no jail: " << jail_support().remedy;
+    }
+    const std::string root = std::string(KW_CLI_BUILD_DIR) + "/" + name_of(case_.title);
+    fs::remove_all(root);
+    const std::string folder = root + "/work", temporary = root + "/tmp";
+    ASSERT_TRUE(make_folder(folder) && make_folder(temporary));
+    std::set<std::string> given;
+    for (const File& file : case_.files) {
+      const fs::path path = fs::path(folder) / file.name;
+      ASSERT_TRUE(make_folder(path.parent_path().string()));
+      ASSERT_TRUE(write_file(path.string(), file.content));
+      given.insert(path.string());
+    }
+    Command command;
+    command.argv = {KW_PROGRAM};
+    for (std::string argument : case_.arguments) {
+      if (const size_t at = argument.find("{src}"); at != std::string::npos) argument.replace(at, 5, KW_SOURCE_DIR);
+      command.argv.push_back(argument);
+    }
+    command.cwd = folder;
+    command.wall_seconds = case_.within_s;
+    std::map<std::string, std::string> environment;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string text = *variable;
+      environment[text.substr(0, text.find('='))] = text.substr(std::min(text.size(), text.find('=') + 1));
+    }
+    environment["TMPDIR"] = temporary;
+    environment["KW_CACHE"] = std::string(KW_CLI_BUILD_DIR) + "/cache";
+    command.env = environment;
+    auto outcome = run_process(command);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    const std::string said = "stdout:\n" + outcome->out.substr(0, 4000) + "\nstderr:\n" + outcome->err.substr(0, 4000);
+    ASSERT_EQ(outcome->reason, StopReason::kExited) << describe(*outcome) << "\n" << said;
+    EXPECT_EQ(outcome->exit_code, case_.exit_code) << case_.place << "\n" << said;
+    for (const auto& regex : case_.out) EXPECT_TRUE(std::regex_search(outcome->out, std::regex(regex))) << "not on stdout: " << regex << "\n" << said;
+    for (const auto& regex : case_.err) EXPECT_TRUE(std::regex_search(outcome->err, std::regex(regex))) << "not on stderr: " << regex << "\n" << said;
+    for (const auto& regex : case_.not_out) EXPECT_FALSE(std::regex_search(outcome->out + outcome->err, std::regex(regex))) << "said: " << regex << "\n" << said;
+    if (case_.exit_code == 2) {
+      EXPECT_FALSE(outcome->err.empty() && outcome->out.empty()) << "an error without a word";
+      EXPECT_LE(outcome->err.size(), 64u << 10) << "an error as long as its input";
+    }
+    if (!case_.json_keys.empty()) {
+      const auto json = nlohmann::ordered_json::parse(outcome->out, nullptr, false);
+      ASSERT_TRUE(json.is_object()) << said;
+      for (const auto& key : case_.json_keys) EXPECT_TRUE(json.contains(key)) << "no key " << key << "\n" << said;
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.is_directory()) continue;
+      EXPECT_EQ(given.count(entry.path().string()), 1u) << "left behind: " << entry.path();
+    }
+    for (const auto& entry : fs::directory_iterator(temporary)) ADD_FAILURE() << "left in TMPDIR: " << entry.path();
+  }
+
+ private:
+  const Case case_;
+};
+
+int register_cases() {
+  int registered = 0;
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(KW_CLI_CASES_DIR)) {
+    if (entry.path().extension() == ".test") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) {
+    for (const Case& c : read_cases(file)) {
+      testing::RegisterTest("cli", name_of(c.title).c_str(), nullptr, nullptr, __FILE__, __LINE__, [c]() -> testing::Test* { return new CliCase(c); });
+      ++registered;
+    }
+  }
+  return registered;
+}
+
+}  // namespace
+}  // namespace kw::cli_cases
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  try {
+    if (kw::cli_cases::register_cases() == 0) throw std::runtime_error("no cases");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}
