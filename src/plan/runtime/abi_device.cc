@@ -129,6 +129,10 @@ cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { *can = 0; return cudaSuccess; }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { Call call("cudaDeviceEnablePeerAccess"); return call.done(cudaErrorInvalidDevice); }
 cudaError_t cudaDeviceDisablePeerAccess(int) { Call call("cudaDeviceDisablePeerAccess"); return call.done(cudaErrorPeerAccessNotEnabled); }
+cudaError_t cudaProfilerStart() { return cudaSuccess; }
+cudaError_t cudaProfilerStop() { return cudaSuccess; }
+// Describes the elements of an array, which this runtime does not have: programs make one before they ask for it.
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) { return {x, y, z, w, kind}; }
 cudaError_t cudaDriverGetVersion(int* version) { *version = CUDART_VERSION; return cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int* version) { *version = CUDART_VERSION; return cudaSuccess; }
 

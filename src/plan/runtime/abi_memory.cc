@@ -1,6 +1,8 @@
 // Allocation, copies and fills.
 #include <cstring>
 
+#include "plan/runtime/graph.h"
+#include "plan/runtime/request.h"
 #include "plan/runtime/state.h"
 
 namespace kw::runtime {
@@ -13,50 +15,37 @@ cudaError_t allocate(Call& call, void** out, uint64_t bytes, MemoryKind kind) {
   return call.done(call.backend().allocate(bytes, kind, out));
 }
 
+cudaError_t allocate_in_order(Call& call, void** out, uint64_t bytes, cudaStream_t handle) {
+  Stream* stream = call.state().find_stream(handle);
+  if (stream == nullptr) return call.done(cudaErrorInvalidResourceHandle);
+  const cudaError_t error = allocate(call, out, bytes, MemoryKind::kDevice);
+  if (error == cudaSuccess && stream->capture != nullptr) capture_node(*stream)->action = MemoryNode{*out, false};
+  return error;
+}
+
 cudaError_t release(Call& call, void* address) {
   return address == nullptr ? cudaSuccess : call.done(call.backend().release(address));
 }
 
-struct Rows {
-  uint64_t row_bytes, rows = 1, to_pitch = 0, from_pitch = 0;
-};
-
 cudaError_t copy(Call& call, void* to, const void* from, const Rows& rows, cudaMemcpyKind kind, cudaStream_t handle,
                  bool asynchronous) {
-  if (rows.row_bytes == 0 || rows.rows == 0) return cudaSuccess;
-  if (to == nullptr || from == nullptr) return call.done(cudaErrorInvalidValue);
+  if (rows.empty()) return cudaSuccess;
   CopyRequest request;
-  request.to = static_cast<uint8_t*>(to);
-  request.from = static_cast<const uint8_t*>(from);
-  request.row_bytes = rows.row_bytes;
-  request.rows = rows.rows;
-  request.to_pitch = rows.to_pitch;
-  request.from_pitch = rows.from_pitch;
   request.asynchronous = asynchronous;
   request.stream = call.state().find_stream(handle);
   if (request.stream == nullptr) return call.done(cudaErrorInvalidResourceHandle);
-  // The addresses say more than `kind`, which programs often leave at cudaMemcpyDefault.
-  const bool to_device = call.backend().locate(to).device, from_device = call.backend().locate(from).device;
-  if ((kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) && !to_device) return call.done(cudaErrorInvalidValue);
-  if ((kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) && !from_device) return call.done(cudaErrorInvalidValue);
-  using Direction = CopyRequest::Direction;
-  request.direction = to_device ? (from_device ? Direction::kDeviceToDevice : Direction::kHostToDevice)
-                                : (from_device ? Direction::kDeviceToHost : Direction::kHostToHost);
-  return call.done(call.backend().copy(request));
+  if (const cudaError_t error = copy_request(call, to, from, rows, kind, &request); error != cudaSuccess) return call.done(error);
+  return submit(call, std::move(request));
 }
 
 cudaError_t fill(Call& call, void* to, int value, uint64_t row_bytes, uint64_t rows, uint64_t pitch, cudaStream_t handle) {
-  if (row_bytes == 0 || rows == 0) return cudaSuccess;
+  const Rows shape{row_bytes, rows, pitch, 0};
+  if (shape.empty()) return cudaSuccess;
   FillRequest request;
-  request.to = static_cast<uint8_t*>(to);
-  request.value = static_cast<uint8_t>(value);
-  request.row_bytes = row_bytes;
-  request.rows = rows;
-  request.pitch = pitch;
   request.stream = call.state().find_stream(handle);
   if (request.stream == nullptr) return call.done(cudaErrorInvalidResourceHandle);
-  if (!call.backend().locate(to).device) return call.done(cudaErrorInvalidValue);
-  return call.done(call.backend().fill(request));
+  if (const cudaError_t error = fill_request(call, to, value, shape, &request); error != cudaSuccess) return call.done(error);
+  return submit(call, std::move(request));
 }
 
 constexpr uint64_t kPitchAlign = 512;
@@ -64,6 +53,35 @@ constexpr uint64_t kPitchAlign = 512;
 uint64_t pitch_of(uint64_t width) { return (width + kPitchAlign - 1) / kPitchAlign * kPitchAlign; }
 
 }  // namespace
+
+cudaError_t copy_request(Call& call, void* to, const void* from, const Rows& rows, cudaMemcpyKind kind, CopyRequest* out) {
+  if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
+  out->to = static_cast<uint8_t*>(to);
+  out->from = static_cast<const uint8_t*>(from);
+  out->row_bytes = rows.row_bytes;
+  out->rows = rows.rows;
+  out->to_pitch = rows.to_pitch;
+  out->from_pitch = rows.from_pitch;
+  // The addresses say more than `kind`, which programs often leave at cudaMemcpyDefault.
+  const bool to_device = call.backend().locate(to).device, from_device = call.backend().locate(from).device;
+  if ((kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) && !to_device) return cudaErrorInvalidValue;
+  if ((kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) && !from_device) return cudaErrorInvalidValue;
+  using Direction = CopyRequest::Direction;
+  out->direction = to_device ? (from_device ? Direction::kDeviceToDevice : Direction::kHostToDevice)
+                             : (from_device ? Direction::kDeviceToHost : Direction::kHostToHost);
+  return cudaSuccess;
+}
+
+cudaError_t fill_request(Call& call, void* to, int value, const Rows& rows, FillRequest* out) {
+  if (!call.backend().locate(to).device) return cudaErrorInvalidValue;
+  out->to = static_cast<uint8_t*>(to);
+  out->value = static_cast<uint8_t>(value);
+  out->row_bytes = rows.row_bytes;
+  out->rows = rows.rows;
+  out->pitch = rows.to_pitch;
+  return cudaSuccess;
+}
+
 }  // namespace kw::runtime
 
 using namespace kw::runtime;  // NOLINT: the C functions below are this file's purpose
@@ -75,13 +93,13 @@ cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned) {
   Call call("cudaMallocManaged");
   return allocate(call, out, bytes, MemoryKind::kManaged);
 }
-cudaError_t cudaMallocAsync(void** out, size_t bytes, cudaStream_t) {
+cudaError_t cudaMallocAsync(void** out, size_t bytes, cudaStream_t stream) {
   Call call("cudaMallocAsync");
-  return allocate(call, out, bytes, MemoryKind::kDevice);
+  return allocate_in_order(call, out, bytes, stream);
 }
-cudaError_t cudaMallocFromPoolAsync(void** out, size_t bytes, cudaMemPool_t, cudaStream_t) {
+cudaError_t cudaMallocFromPoolAsync(void** out, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
   Call call("cudaMallocFromPoolAsync");
-  return allocate(call, out, bytes, MemoryKind::kDevice);
+  return allocate_in_order(call, out, bytes, stream);
 }
 cudaError_t cudaMallocHost(void** out, size_t bytes) {
   Call call("cudaMallocHost");
@@ -109,7 +127,13 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* out, cudaExtent extent) {
   return allocate(call, &out->ptr, out->pitch * extent.height * extent.depth, MemoryKind::kDevice);
 }
 cudaError_t cudaFree(void* address) { Call call("cudaFree"); return release(call, address); }
-cudaError_t cudaFreeAsync(void* address, cudaStream_t) { Call call("cudaFreeAsync"); return release(call, address); }
+cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
+  Call call("cudaFreeAsync");
+  Stream* on = call.state().find_stream(stream);
+  if (on == nullptr || on->capture == nullptr) return release(call, address);
+  capture_node(*on)->action = MemoryNode{address, true};
+  return cudaSuccess;
+}
 cudaError_t cudaFreeHost(void* address) { Call call("cudaFreeHost"); return release(call, address); }
 // The host's own memory stays where it is: copies reach it, kernels do not.
 cudaError_t cudaHostRegister(void* address, size_t, unsigned) {

@@ -1,6 +1,8 @@
 // Streams, events and what the host waits for.
+#include <algorithm>
 #include <climits>
 
+#include "plan/runtime/request.h"
 #include "plan/runtime/state.h"
 
 using namespace kw::runtime;  // NOLINT: the C functions below are this file's purpose
@@ -18,15 +20,22 @@ cudaError_t record(Call& call, cudaEvent_t event, cudaStream_t stream) {
   Stream* on = call.state().find_stream(stream);
   if (known == nullptr || on == nullptr) return call.done(cudaErrorInvalidResourceHandle);
   known->recorded = true;
+  known->capture = on->capture;
+  known->captured = on->captured;
+  if (on->capture != nullptr) return cudaSuccess;   // an edge of the graph, not an event
   call.backend().event_recorded(*known, *on);
   return cudaSuccess;
 }
 
 cudaError_t host_function(Call& call, cudaStream_t stream, cudaHostFn_t function, void* data) {
-  if (call.state().find_stream(stream) == nullptr || function == nullptr) return call.done(cudaErrorInvalidValue);
-  if (!call.backend().runs_host_functions()) return call.unsupported("host code cannot run in the middle of a plan");
-  function(data);
-  return cudaSuccess;
+  Stream* known = call.state().find_stream(stream);
+  if (known == nullptr || function == nullptr) return call.done(cudaErrorInvalidValue);
+  return submit(call, *known, {function, data});
+}
+
+// Waiting for work that is captured and so never begins.
+cudaError_t captured(Call& call, const Graph* capture) {
+  return call.done(capture == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
 }
 
 }  // namespace
@@ -50,6 +59,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   Call call("cudaStreamSynchronize");
   Stream* known = call.state().find_stream(stream);
   if (known == nullptr) return call.done(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = captured(call, known->capture); error != cudaSuccess) return error;
   call.backend().host_waits(*known);
   return call.done(call.backend().fault());
 }
@@ -59,6 +69,16 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   Stream* known = call.state().find_stream(stream);
   Event* waited = call.state().find_event(event);
   if (known == nullptr || waited == nullptr) return call.done(cudaErrorInvalidResourceHandle);
+  const auto all = call.state().streams();
+  if (std::any_of(all.begin(), all.end(), [&](const Stream* s) { return s->capture != nullptr && s->capture == waited->capture; })) {
+    // The stream joins the capture.
+    if (known->capture != nullptr && known->capture != waited->capture) return call.done(cudaErrorStreamCaptureMerge);
+    known->capture = waited->capture;
+    for (GraphNode* node : waited->captured)
+      if (std::find(known->captured.begin(), known->captured.end(), node) == known->captured.end()) known->captured.push_back(node);
+    return cudaSuccess;
+  }
+  if (known->capture != nullptr) return cudaSuccess;   // done before the graph is launched
   call.backend().stream_waits(*known, *waited);
   return cudaSuccess;
 }
@@ -85,16 +105,6 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) { *device = 0; return cudaSuccess; }
 cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) { return cudaSuccess; }
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long*, cudaGraph_t*,
-                                     const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t*) {
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   Call call("cudaLaunchHostFunc");
   return host_function(call, stream, function, data);
@@ -103,6 +113,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
   Call call("cudaStreamAddCallback");
   if (call.state().find_stream(stream) == nullptr || callback == nullptr) return call.done(cudaErrorInvalidValue);
   if (!call.backend().runs_host_functions()) return call.unsupported("host code cannot run in the middle of a plan");
+  if (call.state().find_stream(stream)->capture != nullptr) return call.done(cudaErrorStreamCaptureUnsupported);
   callback(stream, cudaSuccess, data);
   return cudaSuccess;
 }
@@ -127,6 +138,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   Call call("cudaEventSynchronize");
   Event* known = call.state().find_event(event);
   if (known == nullptr) return call.done(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = captured(call, known->capture); error != cudaSuccess) return error;
   call.backend().host_waits(*known);
   return call.done(call.backend().fault());
 }

@@ -47,7 +47,16 @@ struct Variable {
   bool constant = false;
 };
 
-// What a stream or an event stands behind: steps for the recorder, nothing for the emulator.
+struct Graph;
+struct GraphNode;
+
+struct HostCall {
+  cudaHostFn_t function = nullptr;
+  void* data = nullptr;
+};
+
+// What a stream or an event stands behind: steps for the recorder, nothing for the emulator; nodes while work is
+// captured into a graph instead of issued.
 struct Stream {
   uint64_t id = 0;
   unsigned flags = 0;
@@ -55,6 +64,9 @@ struct Stream {
   bool legacy = false;           // the legacy default stream
   bool blocking() const { return (flags & cudaStreamNonBlocking) == 0; }
   std::vector<uint32_t> frontier;
+  Graph* capture = nullptr;      // not null: captured into it
+  bool capture_origin = false;   // the capture began on this stream
+  std::vector<GraphNode*> captured;
 };
 
 struct Event {
@@ -62,6 +74,8 @@ struct Event {
   bool recorded = false;
   double time_ms = 0;
   std::vector<uint32_t> frontier;
+  Graph* capture = nullptr;      // recorded in a captured stream
+  std::vector<GraphNode*> captured;
 };
 
 enum class MemoryKind { kDevice, kManaged, kPinnedHost };

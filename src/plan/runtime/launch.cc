@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "plan/runtime/device_facts.h"
+#include "plan/runtime/request.h"
 
 namespace kw::runtime {
 namespace {
@@ -20,7 +21,7 @@ std::string problem_of(const Kernel& kernel) {
   return "";
 }
 
-cudaError_t launch(Call& call, const void* function, const LaunchConfiguration& configuration, void** arguments) {
+cudaError_t prepare_launch(Call& call, const void* function, const LaunchConfiguration& configuration, void** arguments, LaunchRequest* out) {
   Backend& backend = call.backend();
   const auto refuse = [&](cudaError_t error, const std::string& message) {
     return call.done(backend.refuse_launch(error, message));
@@ -30,7 +31,7 @@ cudaError_t launch(Call& call, const void* function, const LaunchConfiguration& 
     return refuse(cudaErrorInvalidDeviceFunction, "the function that is launched is not a __global__ function of this program");
   if (const std::string problem = problem_of(*kernel); !problem.empty()) return refuse(cudaErrorNoKernelImageForDevice, problem);
 
-  LaunchRequest request;
+  LaunchRequest& request = *out;
   request.kernel = kernel;
   request.grid = array_of(configuration.grid);
   request.block = array_of(configuration.block);
@@ -51,6 +52,13 @@ cudaError_t launch(Call& call, const void* function, const LaunchConfiguration& 
   const uint64_t allowed = kernel->max_dynamic_shared_bytes >= 0
                                ? static_cast<uint64_t>(kernel->max_dynamic_shared_bytes)
                                : without_opt_in - std::min(without_opt_in, kernel->entry->static_shared_bytes);
+  // More than any attribute can allow: then the attribute, if set, was refused too, and is not the remedy.
+  const auto most = static_cast<uint64_t>(limits.shared_per_block_optin_bytes) -
+                    std::min(static_cast<uint64_t>(limits.shared_per_block_optin_bytes), kernel->entry->static_shared_bytes);
+  if (configuration.dynamic_shared_bytes > most)
+    return refuse(cudaErrorInvalidValue, fmt::format("the launch of {} asks for {} bytes of dynamic shared memory; {} has at most {} for a block{}",
+                                                     kernel->name, configuration.dynamic_shared_bytes, target_of(backend).name, most,
+                                                     kernel->entry->static_shared_bytes == 0 ? "" : " besides its static ones"));
   if (configuration.dynamic_shared_bytes > allowed)
     return refuse(cudaErrorInvalidValue,
                   fmt::format("the launch of {} asks for {} bytes of dynamic shared memory; {} are allowed{}", kernel->name,
@@ -90,7 +98,13 @@ cudaError_t launch(Call& call, const void* function, const LaunchConfiguration& 
       return refuse(cudaErrorInvalidValue, fmt::format("the launch of {} gives no argument {}", kernel->name, i));
     std::memcpy(request.params.data() + param.offset, arguments[i], param.bytes);
   }
-  return call.done(backend.launch(request));
+  return cudaSuccess;
+}
+
+cudaError_t launch(Call& call, const void* function, const LaunchConfiguration& configuration, void** arguments) {
+  LaunchRequest request;
+  if (const cudaError_t error = prepare_launch(call, function, configuration, arguments, &request); error != cudaSuccess) return error;
+  return submit(call, std::move(request));
 }
 
 }  // namespace kw::runtime

@@ -14,6 +14,8 @@ struct LaunchConfiguration {
   int shared_carveout_percent = -1;
 };
 
+// Everything but the effect; `request` has the launch's stream.
+cudaError_t prepare_launch(Call& call, const void* function, const LaunchConfiguration& configuration, void** arguments, LaunchRequest* request);
 cudaError_t launch(Call& call, const void* function, const LaunchConfiguration& configuration, void** arguments);
 
 // Why nothing of the kernel's module can be used; empty when it can.

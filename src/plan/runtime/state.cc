@@ -112,6 +112,24 @@ Event* State::create_event(unsigned flags) {
 
 bool State::destroy_event(cudaEvent_t handle) { return events_.erase(handle) != 0; }
 
+Graph* State::keep_graph(std::shared_ptr<Graph> graph) {
+  Graph* handle = graph.get();
+  graphs_.emplace(handle, std::move(graph));
+  return handle;
+}
+
+Graph* State::find_graph(const void* handle) {
+  const auto it = graphs_.find(handle);
+  return it == graphs_.end() ? nullptr : it->second.get();
+}
+
+GraphNode* State::find_graph_node(const void* handle) {
+  for (auto& [key, graph] : graphs_)
+    for (auto& node : graph->nodes)
+      if (node.get() == handle) return node.get();
+  return nullptr;
+}
+
 std::string State::first_target() const {
   for (const ModuleImage& module : modules_)
     if (!module.outline.target.empty()) return module.outline.target;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plan/runtime/backend.h"
+#include "plan/runtime/graph.h"
 
 namespace kw::runtime {
 
@@ -49,6 +50,12 @@ class State {
   Event* create_event(unsigned flags);
   bool destroy_event(cudaEvent_t handle);
 
+  // Graphs and executable graphs by their handles.
+  Graph* keep_graph(std::shared_ptr<Graph> graph);
+  Graph* find_graph(const void* handle);
+  GraphNode* find_graph_node(const void* handle);
+  bool destroy_graph(const void* handle) { return graphs_.erase(handle) != 0; }
+
   // The .target of the first module that has one; empty before any is registered.
   std::string first_target() const;
 
@@ -66,6 +73,7 @@ class State {
   Stream legacy_, per_thread_;
   std::unordered_map<const void*, std::unique_ptr<Stream>> streams_;
   std::unordered_map<const void*, std::unique_ptr<Event>> events_;
+  std::unordered_map<const void*, std::shared_ptr<Graph>> graphs_;
   uint64_t next_stream_ = 10;
 };
 

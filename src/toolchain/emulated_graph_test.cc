@@ -1,0 +1,162 @@
+// CUDA graphs in a whole program on the emulator. Skipped where there is no nvcc or no emulated runtime.
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "toolchain/installation.h"
+#include "toolchain/toolchain.h"
+
+namespace kw::toolchain {
+namespace {
+
+constexpr char kProgram[] = R"(
+#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void add(int* x, int by) { x[threadIdx.x] += by; }
+__global__ void sum(const int* x, const int* y, int* out) { out[threadIdx.x] = x[threadIdx.x] * 1000 + y[threadIdx.x]; }
+static int called = 0;
+static void on_host(void*) { ++called; }
+static int *x, *y, *z, host[32];
+static int first() { cudaMemcpy(host, z, sizeof host, cudaMemcpyDeviceToHost); return host[7]; }
+
+int main() {
+  cudaMalloc(&x, 128), cudaMalloc(&y, 128), cudaMalloc(&z, 128);
+  cudaStream_t a, b;
+  cudaStreamCreate(&a), cudaStreamCreate(&b);
+  cudaEvent_t fork, join;
+  cudaEventCreate(&fork), cudaEventCreate(&join);
+
+  // A fork and a join; nothing runs before the launch.
+  int start[32];
+  for (int& v : start) v = 5;
+  cudaMemset(x, 0, 128), cudaMemset(z, 0, 128);
+  cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal);
+  cudaEventRecord(fork, a);
+  cudaStreamWaitEvent(b, fork, 0);
+  add<<<1, 32, 0, a>>>(x, 1);
+  cudaMemcpyAsync(y, start, 128, cudaMemcpyHostToDevice, b);
+  add<<<1, 32, 0, b>>>(y, 2);
+  cudaEventRecord(join, b);
+  cudaStreamWaitEvent(a, join, 0);
+  sum<<<1, 32, 0, a>>>(x, y, z);
+  cudaLaunchHostFunc(a, on_host, nullptr);
+  cudaStreamCaptureStatus status;
+  cudaStreamIsCapturing(b, &status);
+  std::printf("capturing %d sync %s\n", status == cudaStreamCaptureStatusActive, cudaGetErrorName(cudaStreamSynchronize(a)));
+  cudaGraph_t graph;
+  cudaStreamEndCapture(a, &graph);
+  size_t nodes = 0, roots = 0;
+  cudaGraphGetNodes(graph, nullptr, &nodes), cudaGraphGetRootNodes(graph, nullptr, &roots);
+  std::printf("nodes %zu roots %zu before %d", nodes, roots, first());
+  cudaGraphExec_t exec;
+  cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphLaunch(exec, a);
+  std::printf(" once %d", first());
+  start[7] = 6;   // read again at each launch
+  cudaGraphLaunch(exec, a);
+  std::printf(" twice %d host %d\n", first(), called);
+
+  // Work of another stream that does not come back.
+  cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal);
+  cudaEventRecord(fork, a);
+  cudaStreamWaitEvent(b, fork, 0);
+  add<<<1, 32, 0, b>>>(x, 1);
+  cudaGraph_t lost;
+  std::printf("unjoined %s", cudaGetErrorName(cudaStreamEndCapture(a, &lost)));
+  cudaStreamIsCapturing(b, &status);
+  std::printf(" after %d end %s\n", status == cudaStreamCaptureStatusActive, cudaGetErrorName(cudaStreamEndCapture(a, &lost)));
+
+  // By hand, the edges against the order of creation.
+  cudaGraph_t made;
+  cudaGraphCreate(&made, 0);
+  int by = 3;
+  void *sum_arguments[] = {&x, &y, &z}, *add_arguments[] = {&x, &by};
+  cudaKernelNodeParams parameters{};
+  parameters.func = (void*)sum;
+  parameters.gridDim = dim3(1), parameters.blockDim = dim3(32);
+  parameters.kernelParams = sum_arguments;
+  cudaGraphNode_t last, middle, head, edge;
+  cudaGraphAddKernelNode(&last, made, nullptr, 0, &parameters);
+  parameters.func = (void*)add;
+  parameters.kernelParams = add_arguments;
+  cudaGraphAddKernelNode(&middle, made, nullptr, 0, &parameters);
+  cudaMemsetParams zero{};
+  zero.dst = x, zero.elementSize = 4, zero.width = 32, zero.height = 1;
+  cudaGraphAddMemsetNode(&head, made, nullptr, 0, &zero);
+  cudaGraphAddDependencies(made, &middle, &last, nullptr, 1);
+  cudaGraphAddDependencies(made, &head, &middle, nullptr, 1);
+  cudaGraphExec_t run, update;
+  cudaGraphInstantiate(&run, made, 0);
+  cudaGraphLaunch(run, b);
+  std::printf("made %d", first());
+  by = 4;   // parameters were copied
+  cudaGraphLaunch(run, b);
+  std::printf(" %d", first());
+  cudaGraphExecKernelNodeSetParams(run, middle, &parameters);
+  cudaGraphLaunch(run, b);
+  std::printf(" %d", first());
+  cudaGraphExecUpdateResultInfo result;
+  std::printf(" %s", cudaGetErrorName(cudaGraphExecUpdate(run, graph, &result)));
+  cudaGraphExecUpdate(run, made, &result);
+  cudaGraphLaunch(run, b);
+  std::printf(" %d\n", first());
+  std::printf("twice %s", cudaGetErrorName(cudaGraphAddDependencies(made, &head, &middle, nullptr, 1)));
+  cudaGraphAddDependencies(made, &last, &head, nullptr, 1);
+  std::printf(" cycle %s", cudaGetErrorName(cudaGraphInstantiate(&update, made, 0)));
+  zero.value = 0x01020304;
+  std::printf(" pattern %s foreign %s\n", cudaGetErrorName(cudaGraphAddMemsetNode(&edge, made, nullptr, 0, &zero)),
+              cudaGetErrorName(cudaGraphAddEmptyNode(&edge, made, (cudaGraphNode_t*)&x, 1)));
+
+  // A graph within a graph, with memory of its own.
+  cudaGraph_t outer;
+  cudaGraphCreate(&outer, 0);
+  cudaMemAllocNodeParams memory{};
+  memory.poolProps.allocType = cudaMemAllocationTypePinned;
+  memory.poolProps.location = {cudaMemLocationTypeDevice, 0};
+  memory.bytesize = 128;
+  cudaGraphNode_t allocated, filled, child, copied;
+  cudaGraphAddMemAllocNode(&allocated, outer, nullptr, 0, &memory);
+  zero.dst = memory.dptr, zero.value = 0x01010101;
+  cudaGraphAddMemsetNode(&filled, outer, &allocated, 1, &zero);
+  cudaGraphAddChildGraphNode(&child, outer, &filled, 1, graph);
+  cudaGraphAddMemcpyNode1D(&copied, outer, &child, 1, z, memory.dptr, 128, cudaMemcpyDeviceToDevice);
+  cudaGraphExec_t whole;
+  cudaGraphInstantiate(&whole, outer, 0);
+  cudaGraphDestroy(outer);
+  cudaGraphLaunch(whole, a);
+  std::printf("outer %#x host %d", first(), called);
+  std::printf(" destroyed %s\n", cudaGetErrorName(cudaGraphLaunch((cudaGraphExec_t)outer, a)));
+  return cudaDeviceSynchronize();
+}
+)";
+
+TEST(EmulatedGraph, CapturedAndMadeByHand) {
+  const auto found = find_nvcc();
+  if (!found || !emulated_library()) GTEST_SKIP() << "no nvcc or no emulated runtime";
+  const auto folder = TempDir::create("kw-graph-test");
+  ASSERT_TRUE(folder);
+  ASSERT_TRUE(write_file(*folder / "program.cu", kProgram));
+  Command command;
+  auto argv = nvcc_command(*found, {"-O2", "-arch=sm_80", "-o", *folder / "program", *folder / "program.cu"});
+  ASSERT_TRUE(argv) << format_error(argv.error());
+  command.argv = *argv;
+  const auto compiled = run_process(command);
+  ASSERT_TRUE(compiled && compiled->succeeded()) << compiled->err;
+
+  Command run;
+  run.argv = {*folder / "program"};
+  const auto done = run_process(run);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->exit_code, 0) << done->err;
+  EXPECT_EQ(done->out,
+            "capturing 1 sync cudaErrorStreamCaptureUnsupported\n"
+            "nodes 5 roots 2 before 0 once 1007 twice 2008 host 2\n"
+            "unjoined cudaErrorStreamCaptureUnjoined after 0 end cudaErrorIllegalState\n"
+            "made 3008 3008 4008 cudaErrorGraphExecUpdateFailure 3008\n"
+            "twice cudaErrorInvalidValue cycle cudaErrorInvalidValue pattern cudaErrorNotSupported foreign cudaErrorInvalidValue\n"
+            "outer 0x1010101 host 3 destroyed cudaErrorInvalidValue\n")
+      << done->err;
+}
+
+}  // namespace
+}  // namespace kw::toolchain
