@@ -126,6 +126,18 @@ int main() {
   cudaGraphLaunch(whole, a);
   std::printf("outer %#x host %d", first(), called);
   std::printf(" destroyed %s\n", cudaGetErrorName(cudaGraphLaunch((cudaGraphExec_t)outer, a)));
+  // Its memory can be freed between launches and comes back where it was.
+  cudaFreeAsync(memory.dptr, a);
+  std::printf("again %s", cudaGetErrorName(cudaFree(memory.dptr)));
+  cudaMemset(z, 0, 128);
+  cudaGraphLaunch(whole, a);
+  std::printf(" %#x", first());
+  cudaGraphExecDestroy(whole);
+  int kept = 0;
+  cudaMemcpy(&kept, memory.dptr, 4, cudaMemcpyDeviceToHost);
+  std::printf(" kept %#x", kept);
+  std::printf(" free %s", cudaGetErrorName(cudaFree(memory.dptr)));
+  std::printf(" gone %s\n", cudaGetErrorName(cudaMemcpy(&kept, memory.dptr, 4, cudaMemcpyDeviceToHost)));
   return cudaDeviceSynchronize();
 }
 )";
@@ -154,7 +166,8 @@ TEST(EmulatedGraph, CapturedAndMadeByHand) {
             "unjoined cudaErrorStreamCaptureUnjoined after 0 end cudaErrorIllegalState\n"
             "made 3008 3008 4008 cudaErrorGraphExecUpdateFailure 3008\n"
             "twice cudaErrorInvalidValue cycle cudaErrorInvalidValue pattern cudaErrorNotSupported foreign cudaErrorInvalidValue\n"
-            "outer 0x1010101 host 3 destroyed cudaErrorInvalidValue\n")
+            "outer 0x1010101 host 3 destroyed cudaErrorInvalidValue\n"
+            "again cudaErrorInvalidValue 0x1010101 kept 0x1010101 free cudaSuccess gone cudaErrorInvalidValue\n")
       << done->err;
 }
 

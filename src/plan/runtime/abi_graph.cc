@@ -52,6 +52,8 @@ cudaError_t issue(Call& call, const Graph& graph, Stream& stream) {
         event->recorded = true;
         call.backend().event_recorded(*event, stream);
       }
+    } else if (const auto* memory = std::get_if<MemoryNode>(&node->action)) {
+      if (stream.capture == nullptr) memory->memory->used = !memory->free;
     } else if (const auto* child = std::get_if<std::shared_ptr<Graph>>(&node->action)) {
       error = issue(call, **child, stream);
     }

@@ -180,14 +180,16 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* out, cudaGraph_t graph, co
                                      cudaMemAllocNodeParams* params) {
   Call call("cudaGraphAddMemAllocNode");
   if (params == nullptr || params->bytesize == 0) return call.done(cudaErrorInvalidValue);
+  if (call.state().find_graph(graph) == nullptr) return call.done(cudaErrorInvalidValue);
   if (const cudaError_t error = call.backend().allocate(params->bytesize, MemoryKind::kDevice, &params->dptr); error != cudaSuccess)
     return call.done(error);
-  return add(call, out, graph, after, count, MemoryNode{params->dptr, false});
+  return add(call, out, graph, after, count, MemoryNode{call.state().keep_graph_memory(params->dptr), false});
 }
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count, void* address) {
   Call call("cudaGraphAddMemFreeNode");
-  if (!call.backend().locate(address).device) return call.done(cudaErrorInvalidValue);
-  return add(call, out, graph, after, count, MemoryNode{address, true});
+  auto memory = call.state().find_graph_memory(address);
+  if (memory == nullptr) return call.done(cudaErrorInvalidValue);
+  return add(call, out, graph, after, count, MemoryNode{std::move(memory), true});
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to, const cudaGraphEdgeData*,

@@ -19,12 +19,19 @@ cudaError_t allocate_in_order(Call& call, void** out, uint64_t bytes, cudaStream
   Stream* stream = call.state().find_stream(handle);
   if (stream == nullptr) return call.done(cudaErrorInvalidResourceHandle);
   const cudaError_t error = allocate(call, out, bytes, MemoryKind::kDevice);
-  if (error == cudaSuccess && stream->capture != nullptr) capture_node(*stream)->action = MemoryNode{*out, false};
+  if (error == cudaSuccess && stream->capture != nullptr) capture_node(*stream)->action = MemoryNode{call.state().keep_graph_memory(*out), false};
   return error;
 }
 
 cudaError_t release(Call& call, void* address) {
-  return address == nullptr ? cudaSuccess : call.done(call.backend().release(address));
+  if (address == nullptr) return cudaSuccess;
+  auto memory = call.state().find_graph_memory(address);
+  if (memory == nullptr) return call.done(call.backend().release(address));
+  if (!memory->used) return call.done(cudaErrorInvalidValue);
+  memory->used = false;
+  memory.reset();
+  call.state().release_graph_memory();
+  return cudaSuccess;
 }
 
 cudaError_t copy(Call& call, void* to, const void* from, const Rows& rows, cudaMemcpyKind kind, cudaStream_t handle,
@@ -131,7 +138,9 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
   Call call("cudaFreeAsync");
   Stream* on = call.state().find_stream(stream);
   if (on == nullptr || on->capture == nullptr) return release(call, address);
-  capture_node(*on)->action = MemoryNode{address, true};
+  auto memory = call.state().find_graph_memory(address);
+  if (memory == nullptr) return call.done(cudaErrorInvalidValue);
+  capture_node(*on)->action = MemoryNode{std::move(memory), true};
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* address) { Call call("cudaFreeHost"); return release(call, address); }

@@ -1,7 +1,7 @@
 // Graphs of the CUDA runtime: work kept to be issued later, built node by node or by capturing streams (CUDA
 // Programming Guide, "CUDA Graphs"). A graph is issued on one stream, in an order that its edges allow, so a backend
-// never sees one. Memory that a graph allocates is allocated when the node is made and lives until it is freed by
-// the program or the graph goes: its address is the same for every launch, as the guide promises.
+// never sees one. Memory that a graph allocates is there from the making of its node until no graph knows it and
+// nobody uses it: its address is the same for every launch, as the guide promises, whoever freed it in between.
 //
 // Missing: conditional nodes, semaphores, edges with data (programmatic launches become full ones).
 #pragma once
@@ -20,8 +20,12 @@ struct Graph;
 struct EventRecord {
   cudaEvent_t event = nullptr;
 };
-struct MemoryNode {
+struct GraphMemory {
   void* address = nullptr;
+  bool used = false;             // a launch allocated it, and nobody freed it yet
+};
+struct MemoryNode {
+  std::shared_ptr<GraphMemory> memory;
   bool free = false;
 };
 

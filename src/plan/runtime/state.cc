@@ -123,6 +123,35 @@ Graph* State::find_graph(const void* handle) {
   return it == graphs_.end() ? nullptr : it->second.get();
 }
 
+bool State::destroy_graph(const void* handle) {
+  if (graphs_.erase(handle) == 0) return false;
+  release_graph_memory();
+  return true;
+}
+
+std::shared_ptr<GraphMemory> State::keep_graph_memory(void* address) {
+  auto memory = std::make_shared<GraphMemory>();
+  memory->address = address;
+  graph_memory_[address] = memory;
+  return memory;
+}
+
+std::shared_ptr<GraphMemory> State::find_graph_memory(const void* address) const {
+  const auto it = graph_memory_.find(address);
+  return it == graph_memory_.end() ? nullptr : it->second;
+}
+
+void State::release_graph_memory() {
+  for (auto it = graph_memory_.begin(); it != graph_memory_.end();) {
+    if (it->second.use_count() > 1 || it->second->used) {
+      ++it;
+      continue;
+    }
+    backend().release(it->second->address);
+    it = graph_memory_.erase(it);
+  }
+}
+
 GraphNode* State::find_graph_node(const void* handle) {
   for (auto& [key, graph] : graphs_)
     for (auto& node : graph->nodes)

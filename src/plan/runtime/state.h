@@ -54,7 +54,11 @@ class State {
   Graph* keep_graph(std::shared_ptr<Graph> graph);
   Graph* find_graph(const void* handle);
   GraphNode* find_graph_node(const void* handle);
-  bool destroy_graph(const void* handle) { return graphs_.erase(handle) != 0; }
+  bool destroy_graph(const void* handle);
+  // Memory of graphs, by address; null for any other.
+  std::shared_ptr<GraphMemory> keep_graph_memory(void* address);
+  std::shared_ptr<GraphMemory> find_graph_memory(const void* address) const;
+  void release_graph_memory();   // what no graph knows and nobody uses
 
   // The .target of the first module that has one; empty before any is registered.
   std::string first_target() const;
@@ -74,6 +78,7 @@ class State {
   std::unordered_map<const void*, std::unique_ptr<Stream>> streams_;
   std::unordered_map<const void*, std::unique_ptr<Event>> events_;
   std::unordered_map<const void*, std::shared_ptr<Graph>> graphs_;
+  std::unordered_map<const void*, std::shared_ptr<GraphMemory>> graph_memory_;
   uint64_t next_stream_ = 10;
 };
 
