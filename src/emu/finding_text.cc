@@ -83,7 +83,7 @@ class Writer {
     }
     inner(fmt::format("by warp {} lane {} of block ({},{},{}), thread ({},{},{})", party.warp, party.lane, party.block[0], party.block[1],
                       party.block[2], party.thread[0], party.thread[1], party.thread[2]));
-    if (!party.instruction.empty()) inner(fmt::format("{}   (PTX line {})", party.instruction, party.ptx_line));
+    if (!party.instruction.empty()) inner(fmt::format("PTX line {}: {}", party.ptx_line, party.instruction));
   }
 
   std::string take() { return std::move(out_); }
