@@ -35,6 +35,28 @@ inline float approx_exp2(float x) {
   return float_of(is_nan(x) ? kCanonicalNan32 : bits_of(result));
 }
 
+#if defined(__AVX2__) && defined(__FMA__)
+// The same for eight lanes. A denormal operand needs no flushing: 2^x is 1.
+template <bool kFtz>
+[[gnu::always_inline]] inline __m256 approx_exp2_8(__m256 x) {
+  const auto all = [](float value) { return _mm256_set1_ps(value); };
+  const auto words = [](int value) { return _mm256_set1_epi32(value); };
+  const __m256 clamped = _mm256_max_ps(_mm256_min_ps(x, all(129.0f)), all(-152.0f));
+  const __m256 magic = all(0x1.8p23f);
+  const __m256 shifted = _mm256_add_ps(clamped, magic);
+  const __m256i n = _mm256_sub_epi32(_mm256_castps_si256(shifted), words(0x4b400000));
+  const __m256 f = _mm256_sub_ps(clamped, _mm256_sub_ps(shifted, magic));
+  __m256 p = all(1.52527338e-5f);
+  for (const float c : {1.54035304e-4f, 1.33335581e-3f, 9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1.0f})
+    p = _mm256_fmadd_ps(p, f, all(c));
+  const __m256i half = _mm256_srai_epi32(n, 1);
+  const auto power = [&](__m256i e) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(e, words(127)), 23)); };
+  __m256 r = _mm256_mul_ps(_mm256_mul_ps(p, power(half)), power(_mm256_sub_epi32(n, half)));
+  if constexpr (kFtz) r = _mm256_and_ps(r, _mm256_cmp_ps(r, all(0x1p-126f), _CMP_GE_OQ));
+  return _mm256_blendv_ps(r, _mm256_castsi256_ps(words(0x7fffffff)), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+#endif
+
 // log2 in double: exponent, and a series in (m - 1) / (m + 1) for m in [sqrt 1/2, sqrt 2).
 inline float approx_log2(float x) {
   constexpr uint64_t kRootHalf = 0x3fe6a09e667f3bcdull, kOne = 0x3ff0000000000000ull;

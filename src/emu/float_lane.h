@@ -7,6 +7,10 @@
 #include <cmath>
 #include <cstdint>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "tensor/dtype.h"
 
 namespace kw::emu {
@@ -32,7 +36,7 @@ inline double flush_double(double x) {
   return double_of((u & 0x7ff0000000000000ull) == 0 ? u & 0x8000000000000000ull : u);
 }
 
-inline bool is_nan(float x) { return static_cast<int32_t>(bits_of(x) & 0x7fffffffu) > 0x7f800000; }
+inline bool is_nan(float x) { return x != x; }
 inline bool is_nan(double x) { return x != x; }
 inline bool is_negative(float x) { return static_cast<int32_t>(bits_of(x)) < 0; }
 inline bool is_negative(double x) { return static_cast<int64_t>(bits_of(x)) < 0; }
@@ -58,6 +62,33 @@ inline T min_max(T a, T b) {
   }
   return canonical(r);
 }
+#if defined(__AVX2__)
+// The same for eight lanes.
+[[gnu::always_inline]] inline __m256 flush_8(__m256 x) {
+  const __m256i exponent = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7f800000));
+  const __m256 tiny = _mm256_castsi256_ps(_mm256_cmpeq_epi32(exponent, _mm256_setzero_si256()));
+  return _mm256_blendv_ps(x, _mm256_and_ps(x, _mm256_set1_ps(-0.0f)), tiny);
+}
+template <bool kMax, bool kNanWins, bool kFtz>
+[[gnu::always_inline]] inline __m256 min_max_8(__m256 a, __m256 b) {
+  const __m256 canonical_nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+  // The host's operation gives its second operand for zeros of any sign; both orders together settle the sign.
+  const __m256 ab = kMax ? _mm256_max_ps(a, b) : _mm256_min_ps(a, b);
+  const __m256 ba = kMax ? _mm256_max_ps(b, a) : _mm256_min_ps(b, a);
+  __m256 r = kMax ? _mm256_and_ps(ab, ba) : _mm256_or_ps(ab, ba);
+  // Flushing keeps the order, so flushing the result is as good as flushing the operands.
+  if constexpr (kNanWins) {
+    if constexpr (kFtz) r = flush_8(r);
+    return _mm256_blendv_ps(r, canonical_nan, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+  }
+  const __m256 a_nan = _mm256_cmp_ps(a, a, _CMP_UNORD_Q), b_nan = _mm256_cmp_ps(b, b, _CMP_UNORD_Q);
+  r = _mm256_blendv_ps(r, b, a_nan);
+  r = _mm256_blendv_ps(r, a, b_nan);
+  if constexpr (kFtz) r = flush_8(r);
+  return _mm256_blendv_ps(r, canonical_nan, _mm256_and_ps(a_nan, b_nan));
+}
+#endif
+
 template <bool kMax, bool kNanWins>
 inline float min_max_xorsign(float a, float b) {
   const uint32_t sign = (bits_of(a) ^ bits_of(b)) & 0x80000000u;

@@ -51,6 +51,7 @@ Result<Vreg> use_source(Lowering& lowering, const ptx::Operand& operand, unsigne
 void emit_on(Lowering& lowering, const LaneOp& op, Counters::Class instruction_class, Vreg destination,
              std::initializer_list<Vreg> sources, uint64_t imm, uint32_t aux) {
   Insn& insn = lowering.emit(op.full, op.masked, instruction_class);
+  insn.chain = op.chained;
   insn.op[0] = destination;
   insn.op_defs = 1;
   int n = 1;

@@ -6,6 +6,8 @@
 
 #include "base/check.h"
 #include "emu/function_lowering.h"
+#include "emu/mma_plan.h"
+#include "emu/run_warp.h"
 #include "emu/warp.h"
 
 namespace kw::emu {
@@ -585,7 +587,9 @@ Status FunctionLowering::run(bool observed) {
     }
   }
   find_basic_blocks(code, entries);
+  link_chains(code);
   const std::vector<uint32_t> slots = assign_slots(code, registers);
+  fuse_products(code);
   for (auto* list : {&code.parameters, &code.results}) {
     for (Code::Parameter& p : *list) {
       if (p.in_register) p.offset = slots[p.offset];   // kNone when the function never uses it

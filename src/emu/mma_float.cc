@@ -12,6 +12,8 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace kw::emu {
@@ -133,24 +135,35 @@ template <Columns kOrder>
   }
 }
 
-// One m16n8 product on registers at these offsets of the bank.
-template <typename A, typename B, int kK, Columns kOrder>
-inline void multiply_tile(uint8_t* bank, const uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
-  static_assert(A::kPerRegister == B::kPerRegister);
+// A fragment of A as rows of kK floats, rows 0 … 15.
+template <typename A, int kK>
+[[gnu::always_inline]] inline void widen_left(const uint8_t* bank, const uint32_t* a, float* left) {
   constexpr int kStep = 4 * A::kPerRegister;       // elements along k in a register of four lanes
-  constexpr int kSteps = kK / kStep;
-  alignas(32) float left[16 * kK];
-  alignas(32) __m256 right[kK];
-  for (int reg = 0; reg < 2 * kSteps; ++reg) {
+  for (int reg = 0; reg < 2 * (kK / kStep); ++reg) {
     float* const out = left + (reg % 2) * 8 * kK + (reg / 2) * kStep;
     const uint8_t* const from = bank + a[reg];
     for (int row = 0; row < 8; ++row) A::row(from + 16 * row, out + row * kK);
   }
-  for (int reg = 0; reg < kSteps; ++reg) {
+}
+// A fragment of B as kK rows of eight columns.
+template <typename B, int kK, Columns kOrder>
+[[gnu::always_inline]] inline void widen_right(const uint8_t* bank, const uint32_t* b, __m256* right) {
+  constexpr int kStep = 4 * B::kPerRegister;
+  for (int reg = 0; reg < kK / kStep; ++reg) {
     __m256i word[4];
     transpose_register<kOrder>(bank + b[reg], word);
     for (int t = 0; t < 4; ++t) B::words(word[t], right + reg * kStep + t * B::kPerRegister);
   }
+}
+
+// One m16n8 product on registers at these offsets of the bank.
+template <typename A, typename B, int kK, Columns kOrder>
+inline void multiply_tile(uint8_t* bank, const uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
+  static_assert(A::kPerRegister == B::kPerRegister);
+  alignas(32) float left[16 * kK];
+  alignas(32) __m256 right[kK];
+  widen_left<A, kK>(bank, a, left);
+  widen_right<B, kK, kOrder>(bank, b, right);
   for (int half = 0; half < 2; ++half) {
     const float* const rows = left + half * 8 * kK;
     __m256 sum[8];
@@ -176,6 +189,81 @@ void multiply(Warp& warp, const Insn& insn) {
   const uint32_t* const b = a + 2 * kSteps;
   warp.block->counters.tensor_operations += 2ull * 16 * 8 * kK;
   multiply_tile<A, B, kK, kOrder>(warp.bank, d, a, b, b + kSteps);
+}
+
+// This product and the next instruction's, which has the same A (fuse_products). A is widened once, and each of its
+// elements is loaded once for both: four rows of both results are eight chains again.
+template <typename A, typename B, int kK, Columns kOrder>
+void multiply_pair(Warp& warp, const Insn& insn) {
+  constexpr int kSteps = kK / (4 * A::kPerRegister);
+  constexpr int kResults = kOrder == Columns::kSplit ? 4 : 2;
+  warp.block->counters.tensor_operations += 4ull * 16 * 8 * kK;
+  uint8_t* const bank = warp.bank;
+  const uint32_t* const d[2] = {insn.more, (&insn)[1].more};
+  const uint32_t* const a = d[0] + kResults;
+  const uint32_t* const c[2] = {d[0] + kResults + 3 * kSteps, d[1] + kResults + 3 * kSteps};
+  alignas(32) float left[16 * kK];
+  alignas(32) __m256 right[2][kK];
+  widen_left<A, kK>(bank, a, left);
+  for (int n = 0; n < 2; ++n) widen_right<B, kK, kOrder>(bank, d[n] + kResults + 2 * kSteps, right[n]);
+  for (int first = 0; first < 16; first += 4) {
+    const float* const rows = left + first * kK;
+    const int half = first / 8, in_half = first % 8;
+    __m256 sum[2][4];
+#pragma GCC unroll 2
+    for (int n = 0; n < 2; ++n) {
+#pragma GCC unroll 4
+      for (int row = 0; row < 4; ++row) sum[n][row] = load_row<kOrder>(bank, c[n], half, in_half + row);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < kK; ++k) {
+      const __m256 line0 = right[0][k], line1 = right[1][k];
+#pragma GCC unroll 4
+      for (int row = 0; row < 4; ++row) {
+        const __m256 element = _mm256_broadcast_ss(rows + row * kK + k);
+        sum[0][row] = _mm256_fmadd_ps(element, line0, sum[0][row]);
+        sum[1][row] = _mm256_fmadd_ps(element, line1, sum[1][row]);
+      }
+    }
+#pragma GCC unroll 2
+    for (int n = 0; n < 2; ++n) {
+#pragma GCC unroll 4
+      for (int row = 0; row < 4; ++row) store_row<kOrder>(bank, d[n], half, in_half + row, sum[n][row]);
+    }
+  }
+}
+
+// The second of a pair: done.
+void multiplied_already(Warp&, const Insn&) {}
+
+struct Pairing {
+  Handler one, both;
+  uint32_t results, left, right;   // registers of D and C, A, B
+};
+constexpr Pairing kPairings[] = {
+    {&multiply<F16, F16, 16, Columns::kSplit>, &multiply_pair<F16, F16, 16, Columns::kSplit>, 4, 4, 2},
+    {&multiply<F16, F16, 16, Columns::kNatural>, &multiply_pair<F16, F16, 16, Columns::kNatural>, 2, 4, 2},
+    {&multiply<BF16, BF16, 16, Columns::kSplit>, &multiply_pair<BF16, BF16, 16, Columns::kSplit>, 4, 4, 2},
+    {&multiply<TF32, TF32, 8, Columns::kSplit>, &multiply_pair<TF32, TF32, 8, Columns::kSplit>, 4, 4, 2},
+};
+
+bool apart(std::span<const uint32_t> x, std::span<const uint32_t> y) {
+  for (uint32_t i : x)
+    for (uint32_t j : y)
+      if (i == j) return false;
+  return true;
+}
+
+// Whether both can read everything first and write, place by place, as they go.
+bool can_pair(const Pairing& p, const Insn& first, const Insn& second) {
+  if (first.guard != kNone || second.guard != kNone || first.full != p.one || second.full != p.one) return false;
+  const auto part = [](const Insn& insn, uint32_t at, uint32_t count) { return std::span(insn.more + at, count); };
+  const uint32_t b = p.results + p.left, c = b + p.right;
+  const auto d1 = part(first, 0, p.results), d2 = part(second, 0, p.results);
+  const auto a1 = part(first, p.results, p.left), a2 = part(second, p.results, p.left);
+  const auto c1 = part(first, c, p.results), c2 = part(second, c, p.results);
+  return std::ranges::equal(a1, a2) && apart(d1, d2) && apart(d1, a2) && apart(d1, part(second, b, p.right)) &&
+         apart(d1, c2) && apart(d2, c1);
 }
 
 // wmma: two tiles, whose fragments are those of mma (wmma_shapes.cc). m16n16 shares A between them, m32n8 shares B,
@@ -214,6 +302,22 @@ Handler choose_fp8(const MmaForm& form) {
 
 }  // namespace
 
+void fuse_products(Code& code) {
+  for (const BasicBlock& bb : code.blocks) {
+    for (uint32_t i = bb.begin; i + 1 < bb.end; ++i) {
+      Insn& first = code.insns[i];
+      Insn& second = code.insns[i + 1];
+      for (const Pairing& p : kPairings) {
+        if (!can_pair(p, first, second)) continue;
+        first.full = p.both;
+        second.full = &multiplied_already;
+        ++i;
+        break;
+      }
+    }
+  }
+}
+
 Handler fast_float_mma(const MmaForm& form) {
   if (form.sparse || form.saturate || form.c != form.d) return nullptr;
   const unsigned k = form.shape.k;
@@ -248,6 +352,7 @@ Handler fast_float_mma(const MmaForm& form) {
 
 namespace kw::emu {
 Handler fast_float_mma(const MmaForm&) { return nullptr; }
+void fuse_products(Code&) {}
 }  // namespace kw::emu
 
 #endif

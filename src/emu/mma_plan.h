@@ -52,4 +52,9 @@ void run_mma_generic(Warp& warp, const Insn& insn);
 Handler fast_float_mma(const MmaForm& form);     // mma_float.cc
 Handler fast_integer_mma(const MmaForm& form);   // mma_int.cc
 
+// Lets neighbours with the same A share the work on it; after slots are assigned. The first then does both when all
+// lanes execute. It is never executed apart from the second: neither executes before all lanes of the warp are here,
+// nothing in between can interrupt them, and both are in one basic block.
+void fuse_products(Code& code);
+
 }  // namespace kw::emu

@@ -319,13 +319,19 @@ Status lower_set(Lowering& l) {
 
 template <typename T>
 constexpr auto kSelp = [](T a, T b, bool p) -> T { return p ? a : b; };
+#if defined(__AVX2__)
+constexpr auto kSelp8 = [](__m256i a, __m256i b, __m256i p) -> __m256i { return _mm256_blendv_epi8(b, a, p); };
+constexpr const LaneOp* kSelp32 = &vector_op<kSelp<uint32_t>, kSelp8>;
+#else
+constexpr const LaneOp* kSelp32 = &lane_op<kSelp<uint32_t>>;
+#endif
 template <typename T>
 constexpr auto kSlctInteger = [](T a, T b, int32_t c) -> T { return c >= 0 ? a : b; };
 template <typename T, bool kFtz>
 constexpr auto kSlctFloat = [](T a, T b, float c) -> T { return flush_if<kFtz>(c) >= 0.0f ? a : b; };   // NaN: b
 
 const LaneOp* selp_op(unsigned bits) {
-  return bits == 16 ? &lane_op<kSelp<uint16_t>> : bits == 32 ? &lane_op<kSelp<uint32_t>>
+  return bits == 16 ? &lane_op<kSelp<uint16_t>> : bits == 32 ? kSelp32
          : bits == 64 ? &lane_op<kSelp<uint64_t>> : nullptr;
 }
 bool is_selectable(Type type) {

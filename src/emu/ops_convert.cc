@@ -69,20 +69,49 @@ void widen_one(Warp& warp, const Insn& insn) {
   store_lanes(slot<float>(warp, insn.op[0]), x, warp.exec);
 }
 // op: d, a (upper half), b (lower half).
-template <typename F, bool kRelu>
-void narrow_two(Warp& warp, const Insn& insn) {
+template <typename F>
+void narrow_two_relu(Warp& warp, const Insn& insn) {
   alignas(32) uint16_t halves[2][kLanes];
   for (int part = 0; part < 2; ++part) {
     alignas(32) float x[kLanes];
     std::memcpy(x, slot<const float>(warp, insn.op[2 - part]), sizeof x);
-    if (kRelu)
-      for (int i = 0; i < kLanes; ++i) x[i] = is_nan(x[i]) ? x[i] : x[i] > 0.0f ? x[i] : 0.0f;
+    for (int i = 0; i < kLanes; ++i) x[i] = is_nan(x[i]) ? x[i] : x[i] > 0.0f ? x[i] : 0.0f;
     F::encode_lanes(x, halves[part]);
   }
   alignas(32) uint32_t words[kLanes];
   for (int i = 0; i < kLanes; ++i) words[i] = halves[0][i] | static_cast<uint32_t>(halves[1][i]) << 16;
   store_lanes(slot<uint32_t>(warp, insn.op[0]), words, warp.exec);
 }
+// The same by lanes, for the chained form.
+template <typename F>
+constexpr auto kNarrowTwo = [](float a, float b) -> uint32_t {
+  return static_cast<uint32_t>(F::encode(a)) << 16 | F::encode(b);
+};
+#if defined(__AVX2__) && defined(__F16C__)
+[[gnu::always_inline]] inline __m256 canonical_8(__m256 x) {
+  return _mm256_blendv_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff)), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+constexpr auto kNarrowTwoHalves8 = [](__m256 a, __m256 b) -> __m256i {   // NaN 0x7fffffff becomes 0x7fff
+  const __m128i high = _mm256_cvtps_ph(canonical_8(a), _MM_FROUND_TO_NEAREST_INT);
+  const __m128i low = _mm256_cvtps_ph(canonical_8(b), _MM_FROUND_TO_NEAREST_INT);
+  return _mm256_or_si256(_mm256_slli_epi32(_mm256_cvtepu16_epi32(high), 16), _mm256_cvtepu16_epi32(low));
+};
+constexpr auto kNarrowTwoBrains8 = [](__m256 a, __m256 b) -> __m256i {
+  const auto rounded = [](__m256 x) {   // to nearest even in the upper half
+    const __m256i u = _mm256_castps_si256(x);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+    const __m256i sum = _mm256_add_epi32(u, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    return _mm256_blendv_epi8(sum, _mm256_set1_epi32(0x7fff0000), nan);
+  };
+  return _mm256_blend_epi16(_mm256_srli_epi32(rounded(b), 16), rounded(a), 0xaa);
+};
+constexpr const LaneOp* kNarrowTwoHalves = &vector_op<kNarrowTwo<Half>, kNarrowTwoHalves8>;
+constexpr const LaneOp* kNarrowTwoBrains = &vector_op<kNarrowTwo<Brain>, kNarrowTwoBrains8>;
+#else
+constexpr const LaneOp* kNarrowTwoHalves = &lane_op<kNarrowTwo<Half>>;
+constexpr const LaneOp* kNarrowTwoBrains = &lane_op<kNarrowTwo<Brain>>;
+#endif
 template <typename D, typename S>
 LaneOp custom(Handler handler, uint8_t sources) {
   LaneOp op;
@@ -322,8 +351,10 @@ Status lower_pair(Lowering& l, const Conversion& c, const Element& to, const Ele
     op.sources = 2;
     const bool plain = !c.satfinite && !c.sat && !c.ftz && c.rounding == Rounding::kNearestEven;
     Handler handler = to_bytes == 1 ? &general_pack<uint8_t> : to_bytes == 2 ? &general_pack<uint16_t> : &general_pack<uint32_t>;
-    if (plain && to.type == DType::kF16) handler = c.relu ? &narrow_two<Half, true> : &narrow_two<Half, false>;
-    if (plain && to.type == DType::kBF16) handler = c.relu ? &narrow_two<Brain, true> : &narrow_two<Brain, false>;
+    if (plain && !c.relu && to.type == DType::kF16) return emit_op(l, *kNarrowTwoHalves, Counters::kConversion);
+    if (plain && !c.relu && to.type == DType::kBF16) return emit_op(l, *kNarrowTwoBrains, Counters::kConversion);
+    if (plain && to.type == DType::kF16) handler = &narrow_two_relu<Half>;
+    if (plain && to.type == DType::kBF16) handler = &narrow_two_relu<Brain>;
     op.full = op.masked = handler;
     return emit_op(l, op, Counters::kConversion, std::bit_cast<uint64_t>(c));
   }

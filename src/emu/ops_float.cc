@@ -63,6 +63,7 @@ Status emit_rounded(Lowering& l, const LaneOp& op, Counters::Class instruction_c
   LaneOp rounded = op;
   rounded.full = &rounded_full;
   rounded.masked = &rounded_masked;
+  rounded.chained = nullptr;
   return emit_op(l, rounded, instruction_class, reinterpret_cast<uintptr_t>(&op), static_cast<uint32_t>(mode));
 }
 
@@ -124,6 +125,23 @@ constexpr auto kMinMax3 = [](float a, float b, float c) -> float {
   const auto in = [&](float x) { return flush_if<kFtz>(float_of(bits_of(x) & keep)); };
   return min_max<kMax, kNan>(min_max<kMax, kNan>(in(a), in(b)), in(c));
 };
+
+// Eight lanes of some of these, with the same bits.
+#if defined(__AVX2__)
+template <bool kMax, bool kNan, bool kFtz>
+constexpr auto kMinMax8 = [](__m256 a, __m256 b) -> __m256 { return min_max_8<kMax, kNan, kFtz>(a, b); };
+template <bool kFtz>
+constexpr auto kEx28 = [](__m256 a) -> __m256 { return approx_exp2_8<kFtz>(a); };
+template <bool kMax, bool kNan, bool kFtz>
+constexpr const LaneOp* min_max_lanes() { return &vector_op<kMinMax32<kMax, kNan, kFtz>, kMinMax8<kMax, kNan, kFtz>>; }
+template <bool kFtz>
+constexpr const LaneOp* ex2_lanes() { return &vector_op<kEx232<kFtz>, kEx28<kFtz>>; }
+#else
+template <bool kMax, bool kNan, bool kFtz>
+constexpr const LaneOp* min_max_lanes() { return &lane_op<kMinMax32<kMax, kNan, kFtz>>; }
+template <bool kFtz>
+constexpr const LaneOp* ex2_lanes() { return &lane_op<kEx232<kFtz>>; }
+#endif
 
 constexpr auto kAdd64 = [](double a, double b) -> double { return a + b; };
 constexpr auto kSub64 = [](double a, double b) -> double { return a - b; };
@@ -219,7 +237,7 @@ Status lower_special(Lowering& l) {
     else if (opcode == "sin") op = KW_FTZ(kSin32);
     else if (opcode == "cos") op = KW_FTZ(kCos32);
     else if (opcode == "lg2") op = KW_FTZ(kLg232);
-    else if (opcode == "ex2") op = KW_FTZ(kEx232);
+    else if (opcode == "ex2") op = ftz ? ex2_lanes<true>() : ex2_lanes<false>();
     else if (opcode == "tanh" && !ftz) op = &lane_op<kTanh32>;
   }
   return finish(l, form, op, Counters::kSpecialFunction);
@@ -238,7 +256,7 @@ Status lower_abs_neg(Lowering& l) {
 template <bool kMax, bool kNan>
 const LaneOp* min_max_op(bool ftz, bool xorsign) {
   if (xorsign) return ftz ? &lane_op<kMinMaxXor32<kMax, kNan, true>> : &lane_op<kMinMaxXor32<kMax, kNan, false>>;
-  return ftz ? &lane_op<kMinMax32<kMax, kNan, true>> : &lane_op<kMinMax32<kMax, kNan, false>>;
+  return ftz ? min_max_lanes<kMax, kNan, true>() : min_max_lanes<kMax, kNan, false>();
 }
 template <bool kMax, bool kNan>
 const LaneOp* min_max_3_op(bool ftz, bool abs) {

@@ -105,6 +105,67 @@ constexpr auto kMinMaxXor = [](float a, float b) { return min_max_xorsign<kMax, 
 constexpr auto kEx2 = [](float a) { return approx_exp2(a); };
 constexpr auto kTanh = [](float a) { return approx_tanh(a); };
 
+// Packed f16 with no modifiers, all lanes of a word together.
+template <auto kOp>
+constexpr auto kPacked2 = [](uint32_t a, uint32_t b) -> uint32_t {
+  const auto one = [](uint32_t x, uint32_t y) -> uint32_t {
+    return Half::encode(kOp(Half::decode(static_cast<uint16_t>(x)), Half::decode(static_cast<uint16_t>(y))));
+  };
+  return one(a >> 16, b >> 16) << 16 | one(a, b);
+};
+constexpr auto kPackedFma = [](uint32_t a, uint32_t b, uint32_t c) -> uint32_t {
+  const auto one = [](uint32_t x, uint32_t y, uint32_t z) -> uint32_t {
+    return Half::encode(fma_odd<false>(Half::decode(static_cast<uint16_t>(x)), Half::decode(static_cast<uint16_t>(y)),
+                                       Half::decode(static_cast<uint16_t>(z))));
+  };
+  return one(a >> 16, b >> 16, c >> 16) << 16 | one(a, b, c);
+};
+#if defined(__AVX2__) && defined(__F16C__)
+struct Pair8 { __m256 low, high; };
+[[gnu::always_inline]] inline Pair8 widen_pairs(__m256i words) {
+  const __m256i order = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
+                                         0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+  const __m256i grouped = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(words, order), 0xd8);
+  return {_mm256_cvtph_ps(_mm256_castsi256_si128(grouped)), _mm256_cvtph_ps(_mm256_extracti128_si256(grouped, 1))};
+}
+[[gnu::always_inline]] inline __m256i narrow_pairs(__m256 low, __m256 high) {
+  const auto halves = [](__m256 x) {   // NaN 0x7fffffff becomes 0x7fff
+    const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+    return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)), _MM_FROUND_TO_NEAREST_INT));
+  };
+  return _mm256_or_si256(_mm256_slli_epi32(halves(high), 16), halves(low));
+}
+// a * b + c rounded to odd in 24 bits. The product of two halves is exact in float, and no float here is denormal or
+// overflows, so TwoSum gives the exact error of the sum (fma_odd says the rest).
+[[gnu::always_inline]] inline __m256 fma_odd_8(__m256 a, __m256 b, __m256 c) {
+  const __m256 product = _mm256_mul_ps(a, b), sum = _mm256_add_ps(product, c), part = _mm256_sub_ps(sum, product);
+  const __m256 error = _mm256_add_ps(_mm256_sub_ps(product, _mm256_sub_ps(sum, part)), _mm256_sub_ps(c, part));
+  const __m256i u = _mm256_castps_si256(sum), one = _mm256_set1_epi32(1);
+  const __m256i inexact = _mm256_castps_si256(_mm256_cmp_ps(error, _mm256_setzero_ps(), _CMP_NEQ_OQ));
+  const __m256i even = _mm256_cmpeq_epi32(_mm256_and_si256(u, one), _mm256_setzero_si256());
+  const __m256i step = _mm256_or_si256(_mm256_srai_epi32(_mm256_xor_si256(_mm256_castps_si256(error), u), 31), one);
+  return _mm256_castsi256_ps(_mm256_add_epi32(u, _mm256_and_si256(step, _mm256_and_si256(inexact, even))));
+}
+template <char kOp>
+constexpr auto kPacked2Eight = [](__m256i a, __m256i b) -> __m256i {
+  const auto op = [](__m256 x, __m256 y) {
+    return kOp == '+' ? _mm256_add_ps(x, y) : kOp == '-' ? _mm256_sub_ps(x, y) : _mm256_mul_ps(x, y);
+  };
+  const Pair8 x = widen_pairs(a), y = widen_pairs(b);
+  return narrow_pairs(op(x.low, y.low), op(x.high, y.high));
+};
+constexpr auto kPackedFmaEight = [](__m256i a, __m256i b, __m256i c) -> __m256i {
+  const Pair8 x = widen_pairs(a), y = widen_pairs(b), z = widen_pairs(c);
+  return narrow_pairs(fma_odd_8(x.low, y.low, z.low), fma_odd_8(x.high, y.high, z.high));
+};
+constexpr const LaneOp* kPackedOps[4] = {
+    &vector_op<kPacked2<kAdd>, kPacked2Eight<'+'>>, &vector_op<kPacked2<kSub>, kPacked2Eight<'-'>>,
+    &vector_op<kPacked2<kMul>, kPacked2Eight<'*'>>, &vector_op<kPackedFma, kPackedFmaEight>};
+#else
+constexpr const LaneOp* kPackedOps[4] = {&lane_op<kPacked2<kAdd>>, &lane_op<kPacked2<kSub>>, &lane_op<kPacked2<kMul>>,
+                                         &lane_op<kPackedFma>};
+#endif
+
 // The handler of an operation for each of the four types.
 template <int kSources, auto kOp>
 Handler handler_for(Type type) {
@@ -141,6 +202,8 @@ Status lower_arithmetic(Lowering& l) {
   const Type type = form.take_type();
   if (!is_f16(type) && (flags & (kFtz | kSat))) return l.unsupported();
   if ((flags & kSat) && (flags & kRelu)) return l.unsupported();
+  if (type == Type::kF16x2 && flags == 0 && form.done())
+    return emit_op(l, *kPackedOps[fused ? 3 : opcode == "add" ? 0 : opcode == "sub" ? 1 : 2], Counters::kHalf);
   const Handler handler = fused             ? (is_f16(type) ? handler_for<3, kFma<false>>(type) : handler_for<3, kFma<true>>(type))
                           : opcode == "add" ? handler_for<2, kAdd>(type)
                           : opcode == "sub" ? handler_for<2, kSub>(type)

@@ -40,14 +40,33 @@ constexpr auto kShf = [](uint32_t a, uint32_t b, uint32_t c) -> uint32_t {
 
 // Bit by bit, the truth table imm[a<<2 | b<<1 | c]. For each (a, b), the result as a function of c is one of
 // 0, 1, c, ~c: (c & take) ^ flip. The masks do not depend on the lane.
-constexpr auto kLop3 = [](uint32_t a, uint32_t b, uint32_t c, Imm imm) -> uint32_t {
-  const auto table = static_cast<uint32_t>(imm.imm);
+inline uint32_t lop3(uint32_t table, uint32_t a, uint32_t b, uint32_t c) {
   const auto all = [&](uint32_t bit) { return 0u - ((table >> bit) & 1u); };
   const uint32_t f00 = (c & (all(0) ^ all(1))) ^ all(0), f01 = (c & (all(2) ^ all(3))) ^ all(2);
   const uint32_t f10 = (c & (all(4) ^ all(5))) ^ all(4), f11 = (c & (all(6) ^ all(7))) ^ all(6);
   const uint32_t f0 = f00 ^ ((f00 ^ f01) & b), f1 = f10 ^ ((f10 ^ f11) & b);
   return f0 ^ ((f0 ^ f1) & a);
+}
+constexpr auto kLop3 = [](uint32_t a, uint32_t b, uint32_t c, Imm imm) -> uint32_t {
+  return lop3(static_cast<uint32_t>(imm.imm), a, b, c);
 };
+// The tables compilers write most: what is constant in the formula folds away.
+template <uint32_t kTable>
+constexpr auto kLop3Fixed = [](uint32_t a, uint32_t b, uint32_t c) -> uint32_t { return lop3(kTable, a, b, c); };
+struct FixedTable { uint64_t table; const LaneOp* op; };
+#define KW_LOP3(table) {table, &lane_op<kLop3Fixed<table>>}
+constexpr FixedTable kFixedTables[] = {
+    KW_LOP3(0x96), KW_LOP3(0xe8), KW_LOP3(0xca), KW_LOP3(0xb8), KW_LOP3(0xe2), KW_LOP3(0xd8), KW_LOP3(0x80), KW_LOP3(0xfe),
+    KW_LOP3(0xf8), KW_LOP3(0xea), KW_LOP3(0xec), KW_LOP3(0xa8), KW_LOP3(0xe0), KW_LOP3(0xc8), KW_LOP3(0x78), KW_LOP3(0x6a),
+    KW_LOP3(0x6c), KW_LOP3(0x60), KW_LOP3(0x48), KW_LOP3(0x28), KW_LOP3(0x1e), KW_LOP3(0x3c), KW_LOP3(0xc0), KW_LOP3(0xfc),
+    KW_LOP3(0x30), KW_LOP3(0x0c), KW_LOP3(0x9a), KW_LOP3(0xf2), KW_LOP3(0xf4), KW_LOP3(0x40), KW_LOP3(0x20), KW_LOP3(0x10),
+};
+#undef KW_LOP3
+const LaneOp& lop3_op(uint64_t table) {
+  for (const FixedTable& f : kFixedTables)
+    if (f.table == table) return *f.op;
+  return lane_op<kLop3>;
+}
 
 enum PredicateOp : uint32_t { kPredAnd, kPredOr, kPredXor, kPredNot };
 template <PredicateOp kOp>
@@ -162,7 +181,7 @@ Status lower_lop3(Lowering& l) {
   }
   if (combine < 0) {
     KW_TRY(const Vreg destination, l.def(l.operand(0), 4));
-    emit_on(l, lane_op<kLop3>, Counters::kInteger, destination, {source[0], source[1], source[2]}, table.bits);
+    emit_on(l, lop3_op(table.bits), Counters::kInteger, destination, {source[0], source[1], source[2]}, table.bits);
     return {};
   }
   const ptx::Operand& pair = l.operand(0);
@@ -172,7 +191,7 @@ Status lower_lop3(Lowering& l) {
   KW_TRY(const Vreg destination, l.def(pair.elements[0], 4));
   KW_TRY(const Vreg predicate, l.def_predicate(pair.elements[1]));
   // q may be the predicate written; it is read only by the second instruction, so nothing is lost.
-  emit_on(l, lane_op<kLop3>, Counters::kInteger, destination, {source[0], source[1], source[2]}, table.bits);
+  emit_on(l, lop3_op(table.bits), Counters::kInteger, destination, {source[0], source[1], source[2]}, table.bits);
   Insn& insn = l.emit(&lop3_predicate, &lop3_predicate, Counters::kPredicate);
   insn.op[0] = predicate;
   insn.op[1] = destination;

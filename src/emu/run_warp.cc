@@ -5,6 +5,10 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "emu/block.h"
 #include "emu/ops_control.h"
 
@@ -47,27 +51,46 @@ Mask guard_lanes(const Warp& w, const Insn& insn, Mask lanes) {
   return lanes & (insn.guard_negated ? ~p : p);
 }
 
+// ── Chains (run_warp.h) ──────────────────────────────────────────────────────────────────────────────────
+
+constexpr uint32_t kChainLength = 128;
+
+void chain_end(Warp& w, const Insn& insn) { w.stopped_at = &insn; }
+
+// Any instruction that is not special; kLast: returns after it.
+template <bool kLast>
+void chain_plain(Warp& w, const Insn& insn) {
+  insn.full(w, insn);
+  if constexpr (kLast) w.stopped_at = &insn + 1;
+  else return go_on(w, insn);
+}
+
+template <bool kLast>
+void chain_special(Warp& w, const Insn& insn) {
+  const Mask active = guard_lanes(w, insn, kFull);
+  if (active != 0) {
+    w.exec = active;
+    (active == kFull ? insn.full : insn.masked)(w, insn);
+    if (w.interrupted) [[unlikely]] {
+      w.stopped_at = &insn;
+      return;
+    }
+    w.exec = kFull;
+  }
+  if constexpr (kLast) w.stopped_at = &insn + 1;
+  else return go_on(w, insn);
+}
+
 // Runs [in, end) for `lanes`; returns where it stopped: end, or the instruction that interrupted.
 const Insn* run_straight(Warp& w, const Insn* in, const Insn* end, Mask lanes) {
   w.exec = lanes;
   if (lanes == kFull) {
-    for (; in != end; ++in) {
-      if (!in->special) [[likely]] {
-        in->full(w, *in);
-        continue;
-      }
-      if (in->guard != kNone) {
-        const Mask active = guard_lanes(w, *in, kFull);
-        if (active == 0) continue;
-        w.exec = active;
-        (active == kFull ? in->full : in->masked)(w, *in);
-      } else {
-        in->full(w, *in);
-      }
-      if (w.interrupted) [[unlikely]] return in;
-      w.exec = kFull;
+    while (in != end) {
+      in->chain(w, *in);
+      in = w.stopped_at;
+      if (w.interrupted) [[unlikely]] break;
     }
-    return end;
+    return in;
   }
   for (; in != end; ++in) {
     if (!in->special) {
@@ -504,6 +527,19 @@ void prepare_bank(const Code& code, uint8_t* bank, bool fresh) {
   for (const SlotRange& range : code.cleared) std::memset(bank + range.offset, 0, range.bytes);
 }
 
+void link_chains(Code& code) {
+  for (const BasicBlock& bb : code.blocks) {
+    for (uint32_t i = bb.begin; i < bb.end; ++i) {
+      Insn& insn = code.insns[i];
+      const bool last = (i + 1 == bb.end && !bb.has_terminator) || (i - bb.begin) % kChainLength == kChainLength - 1;
+      if (insn.ends_block) insn.chain = &chain_end;
+      else if (insn.special) insn.chain = last ? &chain_special<true> : &chain_special<false>;
+      else if (last) insn.chain = &chain_plain<true>;
+      else if (insn.chain == nullptr) insn.chain = &chain_plain<false>;
+    }
+  }
+}
+
 bool WarpState::has_ready() const {
   for (const Fragment& f : fragments) {
     if (f.state == Fragment::State::kReady) return true;
@@ -525,7 +561,11 @@ void add_fragment(WarpState& state, Frame* frame, uint32_t pc, Mask lanes) {
 
 Turn run_warp(WarpState& state, uint64_t quantum) {
   state.steps = 0;
-  return Runner(state).run(quantum);
+  const Turn turn = Runner(state).run(quantum);
+#if defined(__AVX2__)
+  _mm256_zeroupper();   // once here instead of in every handler (CMakeLists.txt)
+#endif
+  return turn;
 }
 
 // ── For handlers (warp.h) ────────────────────────────────────────────────────────────────────────────────

@@ -44,11 +44,18 @@ struct Warp {
   Mask waiting = 0;              // lanes that must execute this instruction again, later
   Mask needed = 0;               // and the lanes that they wait for
   WarpState* state = nullptr;
+  const Insn* stopped_at = nullptr;   // where a chain of instructions ended (run_warp.h)
 
   template <typename T>
   T* reg(uint32_t offset) { return reinterpret_cast<T*>(bank + offset); }
   Mask& pred(uint32_t offset) { return *reinterpret_cast<Mask*>(bank + offset); }
 };
+
+// The end of a chained handler (run_warp.h): a tail call.
+[[gnu::always_inline]] inline void go_on(Warp& warp, const Insn& insn) {
+  const Insn& next = (&insn)[1];
+  return next.chain(warp, next);
+}
 
 // An allocation that an instruction of the block used before: most find theirs here (memory_access.cc).
 struct RangeCache {
