@@ -1,6 +1,6 @@
 // Video instructions: PTX ISA section 9.7.18 (scalar: vadd … vset, with byte and half selectors, saturation, a
-// second operation or a merge) and 9.7.19 (SIMD: two halves or four bytes). Lanes one at a time: rare code.
-// Selectors of the SIMD forms (.h10, .b3210, write masks) are not read by the parser.
+// second operation or a merge) and 9.7.19 (SIMD: two halves or four bytes, chosen from the two sources together, and
+// a mask of those written or added). Lanes one at a time: rare code.
 #include <bit>
 
 #include "emu/form.h"
@@ -89,20 +89,27 @@ constexpr auto kScalar = [](uint32_t a, uint32_t b, uint32_t c, Imm imm) -> uint
   return word;
 };
 
+// aux: four bits per part for a's selector, 16 bits, then b's (numbers of parts in {b, a}); v.d: mask of the parts of d.
 constexpr auto kSimd = [](uint32_t a, uint32_t b, uint32_t c, Imm imm) -> uint32_t {
   const auto v = std::bit_cast<Video>(imm.imm);
   const unsigned width = 32u / v.parts;
   const bool is_signed = (v.flags & kSignedD) != 0;
-  uint32_t packed = 0, sum = c;
+  const uint64_t both = uint64_t{b} << 32 | a;
+  const auto pick = [&](unsigned nibble, bool sign) {
+    return extend(static_cast<uint32_t>(both >> ((imm.aux >> (4 * nibble) & 7) * width)), width, sign);
+  };
+  uint32_t merged = c, sum = c;
   for (unsigned n = 0; n < v.parts; ++n) {
+    if ((v.d >> n & 1) == 0) continue;
     const unsigned shift = n * width;
-    int64_t r = compute(v, extend(a >> shift, width, (v.flags & kSignedA) != 0), extend(b >> shift, width, (v.flags & kSignedB) != 0));
+    int64_t r = compute(v, pick(n, (v.flags & kSignedA) != 0), pick(4 + n, (v.flags & kSignedB) != 0));
     if (v.flags & kSat) r = clamp_to(r, width, is_signed);
     const auto word = static_cast<uint32_t>(r);
-    packed |= (word & ((1u << width) - 1u)) << shift;
+    const uint32_t mask = ((1u << width) - 1u) << shift;
+    merged = (merged & ~mask) | (word << shift & mask);
     sum += word;   // .add takes the whole result, not its low part
   }
-  return v.second == Second::kAdd ? sum : packed;
+  return v.second == Second::kAdd ? sum : merged;
 };
 
 // vmad: imm = Video with d = scale, flags as above; aux: bit 0 negate the product, 1 negate c, 2 plus one.
@@ -134,10 +141,46 @@ bool take_sign(Form& form, bool& is_signed) {
 // The operand without its selector, and the selector.
 Operand word_of(const Operand& operand, uint8_t& part) {
   Operand word = operand;
-  part = operand.element >= 4 ? static_cast<uint8_t>(operand.element - 3) : uint8_t{0};
+  part = operand.element >= 4 && operand.element < 10 ? static_cast<uint8_t>(operand.element - 3) : uint8_t{0};
   if (operand.element >= 4) word.element = -1;
   word.minus = false;
   return word;
+}
+
+// SIMD selectors (ptx::Operand::element): the digits as written, most significant part first.
+constexpr int8_t kSeveralBytes = 10, kSeveralHalves = 11;
+
+bool read_selector(const Operand& operand, uint8_t parts, uint32_t first, uint32_t& nibbles) {
+  if (operand.element < 4) {   // all parts of the operand itself
+    for (uint32_t n = 0; n < parts; ++n) nibbles |= (first + n) << (4 * n);
+    return true;
+  }
+  if (operand.element != (parts == 4 ? kSeveralBytes : kSeveralHalves) || operand.bits >> (4 * parts) != 1) return false;
+  nibbles = static_cast<uint32_t>(operand.bits) & ((1u << (4 * parts)) - 1u);
+  return true;
+}
+
+bool read_mask(const Operand& operand, uint8_t parts, uint8_t& mask) {
+  const bool bytes = parts == 4;
+  if (operand.element < 4) {
+    mask = static_cast<uint8_t>((1u << parts) - 1u);
+    return true;
+  }
+  if (operand.element < kSeveralBytes) {
+    if ((operand.element < 8) != bytes) return false;
+    mask = static_cast<uint8_t>(1u << (operand.element - (bytes ? 4 : 8)));
+    return true;
+  }
+  if (operand.element != (bytes ? kSeveralBytes : kSeveralHalves)) return false;
+  uint32_t below = parts;
+  mask = 0;
+  for (int at = 63 - std::countl_zero(operand.bits) - 4; at >= 0; at -= 4) {   // digits fall
+    const auto digit = static_cast<uint32_t>(operand.bits >> at & 15);
+    if (digit >= below) return false;
+    below = digit;
+    mask = static_cast<uint8_t>(mask | 1u << digit);
+  }
+  return true;
 }
 
 Status emit_three(Lowering& l, const LaneOp& op, Video v, uint32_t aux, bool has_c) {
@@ -152,7 +195,7 @@ Status emit_three(Lowering& l, const LaneOp& op, Video v, uint32_t aux, bool has
   }
   uint8_t part = 0;
   KW_TRY(const Vreg d, l.def(word_of(l.operand(0), part), 4));
-  if (part != 0) v.d = part;
+  if (part != 0 && v.parts == 1) v.d = part;
   emit_on(l, op, Counters::kInteger, d, {a, b, c}, std::bit_cast<uint64_t>(v), aux);
   return {};
 }
@@ -204,9 +247,15 @@ Status lower_video(Lowering& l) {
   const bool has_c = l.operand_count() == 4;
   if (simd) {
     if (!has_c) return l.invalid("takes 4 operands");
-    for (size_t i = 0; i < 4; ++i)
-      if (l.operand(i).element >= 4) return l.unsupported();
-    return emit_three(l, lane_op<kSimd>, v, 0, true);
+    uint32_t from_a = 0, from_b = 0;
+    if (!read_mask(l.operand(0), v.parts, v.d) || !read_selector(l.operand(1), v.parts, 0, from_a) ||
+        !read_selector(l.operand(2), v.parts, v.parts, from_b) || l.operand(3).element >= 4) {
+      return l.invalid("an operand has a selector that does not fit the instruction");
+    }
+    return emit_three(l, lane_op<kSimd>, v, from_b << 16 | from_a, true);
+  }
+  for (size_t i = 0; i < l.operand_count(); ++i) {
+    if (l.operand(i).element >= kSeveralBytes) return l.invalid("one byte or half of an operand can be selected");
   }
   const bool selects = l.operand(0).element >= 4;
   if (has_c && !selects && v.second == Second::kNone) return l.invalid("has a third source but no second operation");
@@ -229,6 +278,9 @@ Status lower_vmad(Lowering& l) {
   v.d = scale == 0 ? 7 : scale == 1 ? 15 : 0;
   if (!form.done()) return l.unsupported();
   if (l.operand_count() != 4) return l.invalid(fmt::format("takes 4 operands, not {}", l.operand_count()));
+  for (size_t i = 0; i < 4; ++i) {
+    if (l.operand(i).element >= kSeveralBytes) return l.invalid("one byte or half of an operand can be selected");
+  }
   if (l.operand(1).minus != l.operand(2).minus) aux |= 1u;
   if (l.operand(3).minus) aux |= 2u;
   if ((aux & 4u) && (aux & 3u)) return l.unsupported();

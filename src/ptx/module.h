@@ -88,7 +88,9 @@ struct Register {
 struct Operand {
   enum class Kind : uint8_t {
     kRegister,   // id; `element` 0..3 selects .x .y .z .w of a vector register (or .r .g .b .a),
-                 // 4..7 the bytes .b0 .. .b3, 8 and 9 the halves .h0 .h1 of video instructions
+                 // 4..7 the bytes .b0 .. .b3, 8 and 9 the halves .h0 .h1 of video instructions;
+                 // 10 and 11: several bytes (.b3210) or halves (.h10), whose digits are in `bits` as
+                 // hexadecimal digits behind a leading 1 (0x13210)
     kSpecial,    // name "%tid", element 0..3 for .x .y .z .w, -1 for none
     kInteger,    // bits (two's complement, 64 bits)
     kFloat32,    // bits: 0f…… literal

@@ -332,6 +332,21 @@ bool Parser::element_of(Operand& out) {
     out.colour_letters = true;
   }
   if (out.element >= 0) return true;
+  // Selectors and write masks of SIMD video instructions: four bytes of eight, two halves of four, or fewer to write.
+  const bool bytes = element[0] == 'b';
+  if ((bytes || element[0] == 'h') && element.size() >= 3 && element.size() <= (bytes ? 5 : 3)) {
+    out.bits = 1;
+    bool good = true;
+    for (const char digit : element.substr(1)) {
+      good = good && digit >= '0' && digit <= (bytes ? '7' : '3');
+      out.bits = out.bits << 4 | static_cast<uint64_t>(digit - '0');
+    }
+    if (good) {
+      out.element = bytes ? 10 : 11;
+      return true;
+    }
+    out.bits = 0;
+  }
   return error_at(out.place, out.name.size() + 1 + element.size(), fmt::format("'{}' has no element '.{}'", out.name, element), "elements are .x .y .z .w");
 }
 

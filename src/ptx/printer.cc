@@ -210,6 +210,13 @@ void Printer::literal(const Operand& operand) {
 void Printer::element(const Operand& operand) {
   constexpr const char* kElements[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
   constexpr const char* kColours[] = {".r", ".g", ".b", ".a"};
+  if (operand.element == 10 || operand.element == 11) {
+    std::string digits = fmt::format("{:x}", operand.bits);
+    digits[0] = operand.element == 10 ? 'b' : 'h';
+    put(".");
+    put(digits);
+    return;
+  }
   if (operand.element < 0 || operand.element > 9) return;
   put(operand.colour_letters ? kColours[operand.element & 3] : kElements[operand.element]);
 }

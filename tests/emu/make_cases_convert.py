@@ -324,6 +324,32 @@ def video():
         r = [[int(signed(x >> k * w, w) < signed(y >> k * w, w)) for k in range(count)] for x, y in zip(a, b)]
         f.case(f'vset{count}.s32.s32.lt', f'vset{count}.s32.s32.lt %r4, %r1, %r2, %r3;', ins, {'%r4:x': hexes([sum(v << k * w for k, v in enumerate(row)) for row in r], 32)})
         f.case(f'vset{count}.s32.s32.lt.add', f'vset{count}.s32.s32.lt.add %r4, %r1, %r2, %r3;', ins, {'%r4:x': hexes([z + sum(row) for row, z in zip(r, c)], 32)})
+    # Selectors pick from both sources together, digits from the top; the mask says which parts of c are replaced or added to.
+    for op, count, t, mask, sa, sb in (('vadd', 4, 's32', '3210', '3210', '7654'), ('vadd', 4, 'u32', '20', '0123', '4747'), ('vsub', 4, 's32', '3', '7654', '0000'),
+                                       ('vmax', 4, 's32', '210', '5140', ''), ('vabsdiff', 4, 'u32', '', '', '1032'), ('vadd', 2, 's32', '10', '10', '32'),
+                                       ('vsub', 2, 'u32', '1', '31', '02'), ('vavrg', 2, 's32', '0', '', '11'), ('vmin', 2, 's32', '', '23', '')):
+        w, letter, sgn = 32 // count, 'b' if count == 4 else 'h', t == 's32'
+        written = [int(k) for k in mask] or list(range(count))
+        chosen = lambda sel, first: [int(k) for k in reversed(sel)] or list(range(first, first + count))
+        pick = lambda x, y, k: wrap((y << 32 | x) >> k * w, w, sgn)
+        lanes = [[ops[op](pick(x, y, ka), pick(x, y, kb)) for ka, kb in zip(chosen(sa, 0), chosen(sb, count))] for x, y in zip(a, b)]
+        part_mask = ((1 << w) - 1)
+        for second in ('', '.sat', '.add'):
+            rows = [[clamp(v, w, sgn) if second == '.sat' else v for v in row] for row in lanes]
+            if second == '.add':
+                v = [z + sum(row[k] for k in written) for row, z in zip(rows, c)]
+            else:
+                v = []
+                for row, z in zip(rows, c):
+                    for k in written:
+                        z = z & ~(part_mask << k * w) | (row[k] & part_mask) << k * w
+                    v.append(z)
+            dot = lambda sel: f'.{letter}{sel}' if sel else ''
+            text = f'{op}{count}.{t}.{t}.{t}{second} %r4{dot(mask)}, %r1{dot(sa)}, %r2{dot(sb)}, %r3;'
+            f.case(text[:-1], text, ins, {'%r4:x': hexes(v, 32)})
+    for text in ('vadd4.s32.s32.s32 %r4.b02, %r1, %r2, %r3;', 'vadd4.s32.s32.s32 %r4, %r1.b01, %r2, %r3;', 'vadd2.s32.s32.s32 %r4, %r1.b3210, %r2, %r3;',
+                 'vadd4.s32.s32.s32 %r4, %r1, %r2, %r3.b3210;', 'vadd2.s32.s32.s32 %r4, %r1.h1, %r2, %r3;', 'vadd.s32.s32.s32 %r4, %r1.b3210, %r2;'):
+        f.error(text[:-1], text, 'selector|selected')
     f.write()
 
 
