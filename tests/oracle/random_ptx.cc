@@ -207,7 +207,9 @@ class Writer {
     switch (rng_.below(8)) {
       case 0: {
         const Int to = integer_type(), from = integer_type();
-        return fmt::format("cvt{}.{}.{} {}, {};", chance(30) ? ".sat" : "", to.type, from.type, of_width(to.width), of_width(from.width));
+        // .sat is only for destinations that cannot hold every value of the source.
+        const bool holds_all = from.is_signed == to.is_signed ? to.width >= from.width : to.is_signed && to.width > from.width;
+        return fmt::format("cvt{}.{}.{} {}, {};", !holds_all && chance(30) ? ".sat" : "", to.type, from.type, of_width(to.width), of_width(from.width));
       }
       case 1: {
         const Int to = integer_type();

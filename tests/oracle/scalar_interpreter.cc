@@ -218,7 +218,7 @@ Status Machine::arithmetic(Thread& t, const Instruction& i, Type type) {
   }
   if (op == "sad") return put((a > b ? a - b : b - a) + c);
   if (op == "div") return put(b == 0 ? Wide(-1) : a / b);
-  if (op == "rem") return put(b == 0 ? a : a % b);
+  if (op == "rem") return put(b == 0 ? Wide(-1) : a % b);
   if (op == "abs") return put(a < 0 ? -a : a);
   if (op == "neg") return put(-a);
   if (op == "min") return put(a < b ? a : b);
