@@ -82,12 +82,15 @@ void Block::begin(uint64_t linear_index, Observer* observer) {
   context_.executed = 0;
   context_.counters = {};
   context_.async_copies.clear();
+  context_.watched = false;
+  context_.overwritten = 0;
   progress_ = 0;
   std::memset(shared_.get(), kPoison, plan_.shared_bytes);
   for (BarrierState& b : barriers_) {
     if (!b.active) continue;
     b.active = false;
     b.arrived = 0;
+    b.site = nullptr;
     std::fill(b.arrived_lanes.begin(), b.arrived_lanes.end(), 0);
     std::fill(b.waiting_lanes.begin(), b.waiting_lanes.end(), 0);
   }
@@ -104,6 +107,7 @@ void Block::begin(uint64_t linear_index, Observer* observer) {
     s.deepest_local = plan_.kernel->entry->local_bytes;
     prepare_bank(*plan_.kernel->entry, s.base.bank, false);
     s.base.lanes = w.live;
+    s.base.tops.reset();
     while (!s.frames.empty()) {
       s.spare_frames.push_back(std::move(s.frames.back()));
       s.frames.pop_back();
@@ -121,6 +125,7 @@ bool Block::step(uint64_t quantum) {
     generation_ = plan_.memory->generation();
     context_.ranges = {};
   }
+  context_.overwritten = 0;
   bool more = false, ran = false;
   for (uint32_t i : order_) {
     WarpState& s = *warps_[i];
@@ -158,6 +163,13 @@ void Block::end() {
 }
 
 uint64_t Block::clock() const { return *clock_ + (current_ != nullptr ? current_->steps : 0) + 1; }
+
+// Warps sleep side by side, but their turns add up: the clock moves by a warp's share.
+void Block::sleep(uint32_t nanoseconds) {
+  constexpr uint32_t kLongest = 1'000'000;   // PTX ISA, nanosleep: at most a millisecond
+  const auto live = std::count_if(warps_.begin(), warps_.end(), [](const auto& s) { return s->warp.live != 0; });
+  *clock_ += std::min(nanoseconds, kLongest) / static_cast<uint64_t>(std::max<std::ptrdiff_t>(1, live));
+}
 
 CodeCounts* Block::counts_for(const Code& code) {
   auto& counts = counts_[&code];
@@ -212,6 +224,7 @@ void Block::arrive(WarpState& s, const Insn& insn, Mask lanes) {
   const bool whole = expected != 0 && lanes == w.live;
   b.arrived += whole ? kLanes : static_cast<uint32_t>(std::popcount(lanes));
   b.arrived_lanes[w.index] |= lanes;
+  if (id == 0 && insn.op[1] == kNone && bits.mode == BarrierMode::kSync) compare_sites(b, w, insn, first);
   Fragment& f = s.fragments.back();
   f.barrier = static_cast<uint8_t>(id);
   if (bits.mode == BarrierMode::kArrive) {
@@ -229,6 +242,27 @@ void Block::arrive(WarpState& s, const Insn& insn, Mask lanes) {
     }
   }
   if (b.arrived >= (b.expected != 0 ? b.expected : live_threads())) complete(id);
+}
+
+// PTX lets threads meet at one barrier from different instructions; for __syncthreads(), which is barrier 0 without a
+// thread count, CUDA C++ does not: in conditional code the condition must be the same for the whole block.
+void Block::compare_sites(BarrierState& b, Warp& warp, const Insn& insn, int lane) {
+  if (b.site == nullptr) {
+    b.site = &insn;
+    b.site_warp = warp.index;
+    b.site_lane = lane;
+    return;
+  }
+  if (b.site == &insn) return;
+  Finding finding;
+  finding.kind = Finding::Kind::kBarrierDivergence;
+  Warp& other = *context_.warps[b.site_warp];
+  finding.other = context_.party(other, *b.site, b.site_lane);
+  finding.message = fmt::format(
+      "threads meet at different barriers: warp {} is at this __syncthreads() and warp {} at the one on line {}; CUDA C++ "
+      "wants the whole block at the same one",
+      warp.index, b.site_warp, finding.other->ptx_line);
+  context_.report(warp, insn, lane, std::move(finding));
 }
 
 void Block::complete(uint32_t id) {
@@ -262,6 +296,7 @@ void Block::complete(uint32_t id) {
   }
   b.active = false;
   b.arrived = b.expected = 0;
+  b.site = nullptr;
   std::fill(b.arrived_lanes.begin(), b.arrived_lanes.end(), 0);
   std::fill(b.waiting_lanes.begin(), b.waiting_lanes.end(), 0);
 }
@@ -332,8 +367,10 @@ void Block::report_limit(std::string message) {
   }
 }
 
+void Block::watch(bool on) { context_.watched = on; }
+
 uint64_t Block::state_hash() const {
-  uint64_t hash = 0x243f6a8885a308d3ull;
+  uint64_t hash = 0x243f6a8885a308d3ull ^ context_.overwritten;
   auto mix = [&](uint64_t value) { hash = (hash ^ value) * 0x9fb21c651e98df25ull; hash ^= hash >> 29; };
   for (const auto& s : warps_) {
     for (const Fragment& f : s->fragments) {
@@ -387,26 +424,6 @@ Party BlockContext::party(const Warp& warp, const Insn& insn, int lane) const {
     at = location.inlined_at;
   }
   return p;
-}
-
-namespace {
-bool same_place(const Finding& a, const Finding& b) {
-  return a.kind == b.kind && a.party.ptx_line == b.party.ptx_line && a.party.instruction == b.party.instruction &&
-         a.other.has_value() == b.other.has_value() && (!a.other || (a.other->ptx_line == b.other->ptx_line && a.other->instruction == b.other->instruction));
-}
-}  // namespace
-
-bool merge_finding(std::vector<Finding>& into, Finding finding, uint64_t limit) {
-  for (Finding& f : into) {
-    if (same_place(f, finding)) {
-      f.count += finding.count;
-      f.fatal = f.fatal || finding.fatal;
-      return true;
-    }
-  }
-  if (into.size() >= limit && !finding.fatal) return false;
-  into.push_back(std::move(finding));
-  return true;
 }
 
 void BlockContext::report(Warp& warp, const Insn& insn, int lane, Finding finding) {

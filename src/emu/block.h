@@ -22,6 +22,7 @@ struct LaunchPlan {
   uint64_t grid_workspace = 0;       // cooperative launches: what %envreg1 and 2 hold; else 0
   uint32_t threads = 0, warps = 0;
   uint32_t shared_bytes = 0;
+  uint32_t sms = 108;                // of the target's reference part: residency, %nsmid
   uint32_t stack_bytes = 0;          // local memory per thread
   double deadline = 0;               // steady clock, seconds; 0 = none
 };
@@ -35,12 +36,13 @@ struct BarrierState {
   bool active = false;
   uint32_t popcount = 0;             // of barrier.red
   bool all = true, any = false;
+  // Where the first thread waits at barrier 0 without a thread count: __syncthreads().
+  const Insn* site = nullptr;
+  uint32_t site_warp = 0;
+  int site_lane = 0;
   std::vector<Mask> arrived_lanes;   // per warp
   std::vector<Mask> waiting_lanes;
 };
-
-// Adds a finding to others: one of the same kind at the same instructions raises a count. False when there is no room.
-bool merge_finding(std::vector<Finding>& into, Finding finding, uint64_t limit);
 
 class Block {
  public:
@@ -50,8 +52,10 @@ class Block {
   // Gives every warp one turn. True while there is more to do.
   bool step(uint64_t quantum);
   void end();
-  // Of all that can run differently later: registers and places of the warps.
+  // Of all that can run differently later: registers and places of the warps, and what the writes of the last step
+  // found in memory (while watched).
   uint64_t state_hash() const;
+  void watch(bool on);
   uint64_t progress() const { return progress_; }   // exits and barriers so far
   void report_deadlock(const char* how);
   void report_limit(std::string message);
@@ -59,6 +63,7 @@ class Block {
   BlockContext& context() { return context_; }
   const LaunchPlan& plan() const { return plan_; }
   uint64_t clock() const;            // of the warp whose turn it is
+  void sleep(uint32_t nanoseconds);  // the warp whose turn it is
 
   // For run_warp.cc.
   CodeCounts* counts_for(const Code& code);
@@ -69,6 +74,7 @@ class Block {
 
  private:
   void complete(uint32_t id);
+  void compare_sites(BarrierState& barrier, Warp& warp, const Insn& insn, int lane);
   uint32_t live_threads() const;
 
   const LaunchPlan& plan_;

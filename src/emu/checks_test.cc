@@ -189,6 +189,14 @@ std::string divergent(bool sync) {
 
 const std::string kByteAddress = "and.b32 %r20, %r1, 63; shl.b32 %r20, %r20, 2; shr.u32 %r21, %r1, 6; add.s32 %r20, %r20, %r21;\n";
 
+// Lanes 0-15 store, `collective`, lanes 16-31 load: each half executes the collective in its own branch, or all at once.
+std::string two_sides(const std::string& collective, bool apart) {
+  const std::string inside = apart ? collective : "", between = apart ? "" : "JOIN0:\n" + collective + "\n@%p1 bra READ;\nbra DONE;\n";
+  return "mov.u32 %r50, 0; setp.ge.u32 %p1, %r1, 16;\n@%p1 bra " + std::string(apart ? "READ" : "JOIN0") +
+         ";\nst.shared.u32 [%r11], %r1;\n" + inside + "\n" + (apart ? "bra DONE;\n" : between) + "READ:\n" + inside +
+         "\nld.shared.u32 %r50, [%r11+-64];\nDONE:\n" + kStore;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shared, Checks,
     testing::Values(
@@ -211,9 +219,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"lanes_store_different_values", 1, 32, "st.shared.u32 [s], %r1;\n", {kRace}, "same instruction"},
         Case{"lanes_store_one_value", 1, 32, "st.shared.u32 [s], %r2;\n", {}},
         Case{"divergent_lanes_synchronised", 1, 32, divergent(true), {}},
+        Case{"both_sides_synchronised", 1, 32, two_sides("bar.warp.sync -1;", true), {}},
+        Case{"both_sides_shuffle", 1, 32, two_sides("shfl.sync.idx.b32 %r30, %r1, 0, 31, -1;", true), {kRace}, "divergent"},
+        Case{"both_sides_vote", 1, 32, two_sides("vote.sync.ballot.b32 %r30, %p1, -1;", true), {kRace}, "divergent"},
+        Case{"shuffle_of_the_whole_warp", 1, 32, two_sides("shfl.sync.idx.b32 %r30, %r1, 0, 31, -1;", false), {}},
+        Case{"lanes_in_step", 1, 32, "setp.ge.u32 %p1, %r1, 16; mov.u32 %r50, 0;\n@%p1 bra DONE;\nst.shared.u32 [%r11], %r1;\n"
+             "shfl.sync.bfly.b32 %r30, %r1, 1, 31, 0xffff;\nxor.b32 %r31, %r11, 4;\nld.shared.u32 %r50, [%r31];\nDONE:\n" + std::string(kStore), {}},
         Case{"divergent_lanes", 1, 32, divergent(false), {kRace}, "divergent"},
         Case{"bytes_of_a_word", 1, 256, kByteAddress + "add.s32 %r20, %r10, %r20; st.shared.u8 [%r20], %r1; ld.shared.u8 %r50, [%r20];\n" + kStore, {}},
-        Case{"uninitialised_shared", 1, 32, read_at(512) + kStore, {kUninitialised}, "offset 0x200 of shared"},
+        Case{"uninitialised_shared", 1, 32, read_at(512) + kStore, {kUninitialised}, "offset 512 of 's'"},
         Case{"uninitialised_local", 1, 32, "st.local.u32 [l+4], %r1; ld.local.u32 %r50, [l+4]; ld.local.u32 %r50, [l+8];\n" + std::string(kStore), {kUninitialised}, "local"},
         Case{"shared_out_of_bounds", 1, 32, "ld.shared.u32 %r50, [%r11+8128];\n" + std::string(kStore), {Finding::Kind::kOutOfBounds}, "shared memory"}),
     [](const auto& info) { return info.param.name; });

@@ -37,9 +37,11 @@ struct Options {
 };
 
 struct LaunchReport {
-  bool completed = false;            // false: a fatal finding stopped it
+  // False: a fatal finding stopped it. Then the report holds the findings of the stopping block and of those before it
+  // in the order of execution, and nothing that depends on how far others had come; results in Memory may.
+  bool completed = false;
   std::vector<Finding> findings;
-  Counters counters;                 // instruction counts always; the rest with Options::count
+  Counters counters;                 // instruction counts always, the rest with Options::count; zero when stopped
   std::string output;                // of vprintf, in block order
   uint64_t warp_instructions = 0;
 };

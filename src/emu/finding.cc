@@ -1,7 +1,5 @@
 #include "emu/finding.h"
 
-#include "emu/observer.h"
-
 namespace kw::emu {
 
 std::string_view name_of(Finding::Kind kind) {
@@ -69,7 +67,7 @@ bool same_instruction(const Party& a, const Party& b) {
 }
 
 bool same_finding(const Finding& a, const Finding& b) {
-  if (a.kind != b.kind || a.fatal != b.fatal || a.space != b.space || !same_instruction(a.party, b.party)) return false;
+  if (a.kind != b.kind || a.space != b.space || !same_instruction(a.party, b.party)) return false;
   if (a.other.has_value() != b.other.has_value()) return false;
   return !a.other || same_instruction(*a.other, *b.other);
 }
@@ -96,17 +94,16 @@ void Counters::add(const Counters& other) {
   warps += other.warps;
 }
 
-void fold_findings(std::vector<Finding>& into, std::vector<Finding> more, uint64_t max_findings) {
-  for (Finding& finding : more) {
-    bool folded = false;
-    for (Finding& have : into) {
-      if (!same_finding(have, finding)) continue;
-      have.count += finding.count;
-      folded = true;
-      break;
-    }
-    if (!folded && (into.size() < max_findings || finding.fatal)) into.push_back(std::move(finding));
+bool merge_finding(std::vector<Finding>& into, Finding finding, uint64_t limit) {
+  for (Finding& have : into) {
+    if (!same_finding(have, finding)) continue;
+    have.count += finding.count;
+    have.fatal = have.fatal || finding.fatal;
+    return true;
   }
+  if (into.size() >= limit && !finding.fatal) return false;
+  into.push_back(std::move(finding));
+  return true;
 }
 
 }  // namespace kw::emu

@@ -56,6 +56,10 @@ struct Finding {
 };
 std::string_view name_of(Finding::Kind kind);   // "race", "out-of-bounds", …
 
+// Appends a finding: one of the same kind at the same pair of instructions raises that one's count instead. False when
+// `into` has `limit` distinct ones already (a fatal one is kept all the same).
+bool merge_finding(std::vector<Finding>& into, Finding finding, uint64_t limit);
+
 // Exact for the PTX executed. `requests` are warp-level instructions.
 struct SpaceCounters {
   uint64_t load_requests = 0, store_requests = 0, atomic_requests = 0;

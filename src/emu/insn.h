@@ -106,6 +106,7 @@ struct Code {
   // What the function contains, for KernelInfo and the scheduler.
   bool communicates = false;     // order-sensitive access to global memory
   bool indirect_calls = false;
+  bool allocates_stack = false;  // alloca
   std::vector<uint32_t> callees; // function indices of direct calls
 };
 

@@ -16,10 +16,9 @@ namespace kw::emu {
 namespace {
 
 constexpr uint64_t kQuantum = 4096;                 // warp instructions of a turn
-constexpr uint64_t kSharedLimit = 227u << 10;       // per block, for targets that arch does not know
 constexpr uint64_t kMaxBytes = 4ull << 30;          // of blocks in flight together
 constexpr uint64_t kMaxOutput = 16u << 20;
-constexpr uint32_t kSms = 108;                      // residency of an A100, when blocks wait for each other
+constexpr uint64_t kEasyBytes = 1ull << 30;         // of them, as long as none waits for a block that has not started
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -27,18 +26,29 @@ double now() {
 
 uint64_t product(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
 
-Status validate(const Launch& launch, const KernelImage& kernel) {
+// The module's target; sm_80 for one that arch does not know.
+const arch::Target& target_of(const Launch& launch) {
+  auto target = arch::find_target(launch.program->module().target);
+  return **(target ? target : arch::find_target("sm_80"));
+}
+
+Status validate(const Launch& launch, const KernelImage& kernel, const arch::Target& target) {
   const auto bad = [&](std::string what) { return fail(ErrorCode::kInvalid, "launch of '{}': {}", launch.kernel, what); };
   const auto& g = launch.grid;
   const auto& b = launch.block;
   if (product(g) == 0) return bad(fmt::format("the grid ({}, {}, {}) is empty", g[0], g[1], g[2]));
-  if (g[0] > 0x7fffffffu || g[1] > 65535 || g[2] > 65535) {
-    return bad(fmt::format("the grid ({}, {}, {}) exceeds (2147483647, 65535, 65535)", g[0], g[1], g[2]));
+  const arch::Limits& most = target.limits;
+  const auto above = [](uint32_t value, int64_t limit) { return int64_t{value} > limit; };
+  if (above(g[0], most.grid_x) || above(g[1], most.grid_y) || above(g[2], most.grid_z)) {
+    return bad(fmt::format("the grid ({}, {}, {}) exceeds ({}, {}, {}) of {}", g[0], g[1], g[2], most.grid_x, most.grid_y,
+                           most.grid_z, target.name));
   }
-  if (b[0] == 0 || b[1] == 0 || b[2] == 0 || b[0] > 1024 || b[1] > 1024 || b[2] > 64 || product(b) > 1024) {
-    return bad(fmt::format("a block of ({}, {}, {}) threads; at most 1024, and (1024, 1024, 64)", b[0], b[1], b[2]));
+  if (product(b) == 0 || above(b[0], most.block_x) || above(b[1], most.block_y) || above(b[2], most.block_z) ||
+      product(b) > static_cast<uint64_t>(most.threads_per_block)) {
+    return bad(fmt::format("a block of ({}, {}, {}) threads; {} takes at most {}, and ({}, {}, {})", b[0], b[1], b[2], target.name,
+                           most.threads_per_block, most.block_x, most.block_y, most.block_z));
   }
-  if (product(launch.cluster) != 1) return bad("clusters need sm_90; the emulator runs sm_70 to sm_89");
+  if (product(launch.cluster) != 1) return bad("clusters of several blocks are not supported");
   const KernelInfo& info = kernel.info;
   if (info.max_threads != 0 && product(b) > info.max_threads) {
     return bad(fmt::format("{} threads per block; the kernel is compiled for at most {}", product(b), info.max_threads));
@@ -51,14 +61,10 @@ Status validate(const Launch& launch, const KernelImage& kernel) {
     }
   }
   const uint64_t shared = uint64_t{info.static_shared_bytes} + launch.dynamic_shared_bytes;
-  uint64_t limit_bytes = kSharedLimit;
-  std::string_view target_name = launch.program->module().target;
-  if (auto target = arch::find_target(target_name); target && (*target)->limits.shared_per_block_optin_bytes > 0) {
-    limit_bytes = static_cast<uint64_t>((*target)->limits.shared_per_block_optin_bytes);
-  }
+  const auto limit_bytes = static_cast<uint64_t>(std::max(most.shared_per_block_optin_bytes, most.shared_per_block_bytes));
   if (shared > limit_bytes) {
     return bad(fmt::format("{} bytes of shared memory ({} static, {} dynamic); a block on {} has at most {}", shared,
-                           info.static_shared_bytes, launch.dynamic_shared_bytes, target_name, limit_bytes));
+                           info.static_shared_bytes, launch.dynamic_shared_bytes, target.name, limit_bytes));
   }
   if (launch.params.size() != info.param_bytes) {
     return bad(fmt::format("the parameter block has {} bytes; the kernel takes {}", launch.params.size(), info.param_bytes));
@@ -95,17 +101,22 @@ struct BlockOrder {
 };
 
 // Watches for blocks that run without getting anywhere: no barrier passed, no thread gone, and registers that
-// keep returning to states seen before.
+// keep returning to states seen before while writes keep finding in memory what they found before.
+// The more warps, the more a round costs, and the fewer rounds and instructions are spent on it.
 class StallWatch {
  public:
-  uint64_t quantum() const { return quiet_ < patience_ ? kQuantum : kQuantum / 8; }
+  explicit StallWatch(uint64_t warps)
+      : first_patience_(std::max<uint64_t>(2, kPatience / share(warps))), rounds_(std::max<uint64_t>(64, kRounds / share(warps))),
+        careful_quantum_(std::max<uint64_t>(64, kQuantum / 8 / share(warps))), patience_(first_patience_) {}
+  bool suspicious() const { return quiet_ >= patience_; }
+  uint64_t quantum() const { return suspicious() ? careful_quantum_ : kQuantum; }
   // Call after every round. True: nothing will ever change.
   template <typename Hash>
   bool stalled(uint64_t progress, Hash&& hash) {
     if (progress != progress_) {
       progress_ = progress;
       quiet_ = 0;
-      patience_ = kPatience;
+      patience_ = first_patience_;
       seen_.clear();
       return false;
     }
@@ -113,26 +124,28 @@ class StallWatch {
     const uint64_t value = hash();
     const auto at = std::lower_bound(seen_.begin(), seen_.end(), value);
     if (at == seen_.end() || *at != value) seen_.insert(at, value);
-    if (seen_.size() > kStates) {   // it computes; look again, but later and later
+    if (seen_.size() > rounds_ / 5) {   // it computes; look again, but later and later
       patience_ = std::min<uint64_t>(patience_ * 4, uint64_t{1} << 40);
       quiet_ = 0;
       seen_.clear();
       return false;
     }
-    return quiet_ >= patience_ + kRounds;
+    return quiet_ >= patience_ + rounds_;
   }
 
  private:
   static constexpr uint64_t kPatience = 64, kRounds = 512;
-  static constexpr size_t kStates = 96;
+  static uint64_t share(uint64_t warps) { return std::max<uint64_t>(1, warps / 64); }
+  uint64_t first_patience_, rounds_, careful_quantum_;
   std::vector<uint64_t> seen_;   // sorted
   uint64_t progress_ = ~uint64_t{0};
-  uint64_t quiet_ = 0, patience_ = kPatience;
+  uint64_t quiet_ = 0, patience_;
 };
 
 struct Launcher {
   const Launch& launch;
   const Options& options;
+  const arch::Target& target;
   LaunchPlan plan;
   LaunchObserver* observers = nullptr;
   uint64_t blocks = 0;
@@ -164,9 +177,10 @@ struct Launcher {
       if (position >= blocks || position > stop_after.load()) return;
       clock = 0;
       block.begin(order(position), observer.get());
-      StallWatch watch;
+      StallWatch watch(plan.warps);
       bool more = true;
       while (more) {
+        block.watch(watch.suspicious());
         more = block.step(watch.quantum());
         if (!more) break;
         if (late()) {
@@ -189,13 +203,14 @@ struct Launcher {
     }
   }
 
-  // All of `resident` blocks in flight take turns; a block that ends makes room for the next.
-  void run_together(Tally& tally, uint64_t resident) {
+  // Blocks in flight take turns; one that ends makes room for the next. There are `easy` of them at first; when they
+  // get nowhere, which may be because they wait for a block to come, more start, up to `resident`.
+  void run_together(Tally& tally, uint64_t easy, uint64_t resident) {
     uint64_t clock = 0;
     struct Slot { std::unique_ptr<Block> block; std::unique_ptr<Observer> observer; uint64_t position = 0; bool busy = false; };
-    std::vector<Slot> slots(resident);
+    std::vector<Slot> slots(easy);
     uint64_t finished = 0;
-    StallWatch watch;
+    StallWatch watch(plan.warps * easy);
     for (;;) {
       bool any = false;
       for (Slot& slot : slots) {
@@ -212,6 +227,7 @@ struct Launcher {
           slot.block->begin(order(position), slot.observer.get());
         }
         any = true;
+        slot.block->watch(watch.suspicious());
         const bool more = slot.block->step(watch.quantum());
         if (more && !late()) continue;
         if (more) slot.block->report_limit(fmt::format("the launch took longer than {} s", options.deadline_s));
@@ -234,9 +250,20 @@ struct Launcher {
         return hash;
       });
       if (!stalled) continue;
+      const uint64_t waiting = blocks - next.load();
+      if (waiting != 0 && slots.size() < resident) {
+        slots.resize(std::min<uint64_t>(resident, slots.size() * 2));
+        watch = StallWatch(plan.warps * slots.size());
+        continue;
+      }
+      std::string how = fmt::format("none of the {} blocks in flight gets anywhere", std::min(resident, blocks - finished));
+      if (waiting != 0) {
+        how += fmt::format(" and {} of the grid's {} blocks have not started: {} fit {} at once, and the others start when those end",
+                           waiting, blocks, resident, target.name);
+      }
       for (Slot& slot : slots) {
         if (!slot.busy) continue;
-        slot.block->report_deadlock(fmt::format("none of {} blocks in flight gets anywhere", resident).c_str());
+        slot.block->report_deadlock(how.c_str());
         break;
       }
       return finish_all(slots, tally);
@@ -257,9 +284,11 @@ struct Launcher {
   }
 
   uint64_t residency() const {
-    const uint64_t by_threads = std::max<uint64_t>(1, 2048 / (uint64_t{plan.warps} * kLanes));
-    const uint64_t by_shared = std::max<uint64_t>(1, (164u << 10) / (plan.shared_bytes + 1024));
-    return std::min({blocks, kSms * std::min<uint64_t>({32, by_threads, by_shared})});
+    const arch::Limits& most = target.limits;
+    const auto count = [](int has, uint64_t takes) { return std::max<uint64_t>(1, static_cast<uint64_t>(has) / takes); };
+    const uint64_t by_threads = count(most.threads_per_sm, uint64_t{plan.warps} * kLanes);
+    const uint64_t by_shared = count(most.shared_per_sm_bytes, std::max<uint64_t>(1, plan.shared_bytes + static_cast<uint64_t>(most.shared_reserved_bytes)));
+    return std::min({blocks, plan.sms * std::min({count(most.blocks_per_sm, 1), by_threads, by_shared})});
   }
 };
 
@@ -299,8 +328,8 @@ LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
     for (Finding& f : o->findings) merge_finding(report.findings, std::move(f), launcher.options.max_findings);
     if (report.output.size() < kMaxOutput) report.output += o->output;
   }
-  // Which other blocks had begun when one stopped the launch depends on the host's threads.
-  if (!report.completed && tallies.size() > 1) return report;
+  // Which other blocks had run when one stopped the launch depends on the host's threads.
+  if (!report.completed) return report;
   for (Tally& tally : tallies) {
     report.counters.add(tally.counters);
     for (const auto& [code, counts] : tally.counts) count_instructions(*counts, *code, report.counters);
@@ -316,10 +345,11 @@ LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
 Result<LaunchReport> run(const Launch& launch, const Options& options) {
   const bool observed = options.checked() || options.count;
   KW_TRY(const KernelImage* kernel, launch.program->impl().kernel(launch.kernel, observed));
-  KW_TRY_VOID(validate(launch, *kernel));
+  const arch::Target& target = target_of(launch);
+  KW_TRY_VOID(validate(launch, *kernel, target));
   const uint64_t blocks = product(launch.grid);
   Memory& memory = launch.program->memory();
-  Launcher launcher{launch, options, {}, nullptr, blocks, BlockOrder(blocks, options.schedule_seed)};
+  Launcher launcher{launch, options, target, {}, nullptr, blocks, BlockOrder(blocks, options.schedule_seed)};
   LaunchPlan& plan = launcher.plan;
   plan.launch = &launch;
   plan.options = &options;
@@ -331,6 +361,7 @@ Result<LaunchReport> run(const Launch& launch, const Options& options) {
   plan.warps = (plan.threads + kLanes - 1) / kLanes;
   plan.shared_bytes = kernel->info.static_shared_bytes + launch.dynamic_shared_bytes;
   plan.stack_bytes = kernel->stack_bytes;
+  if (target.part.sm_count > 0) plan.sms = static_cast<uint32_t>(target.part.sm_count);
   plan.deadline = options.deadline_s > 0 ? now() + options.deadline_s : 0;
 
   const bool together = kernel->order_sensitive || launch.cooperative;
@@ -343,7 +374,8 @@ Result<LaunchReport> run(const Launch& launch, const Options& options) {
   if (fit == 0 || (launch.cooperative && fit < blocks)) {
     return fail(ErrorCode::kLimit, "launch of '{}': a block in flight needs {} bytes of host memory; the limit for all is {}", launch.kernel, each, kMaxBytes);
   }
-  if (!launch.cooperative) resident = std::min<uint64_t>(resident, std::max<uint64_t>(1, (256u << 20) / std::max<uint64_t>(1, each)));
+  resident = std::min(resident, fit);
+  const uint64_t easy = launch.cooperative ? resident : std::min(resident, std::max<uint64_t>(1, kEasyBytes / each));
 
   struct Temporary {   // freed whatever happens
     Memory& memory;
@@ -368,14 +400,14 @@ Result<LaunchReport> run(const Launch& launch, const Options& options) {
   const int threads = together ? 1 : static_cast<int>(std::min<uint64_t>({static_cast<uint64_t>(wanted), blocks, by_memory, 256}));
   std::vector<Tally> tallies(static_cast<size_t>(threads));
   if (together) {
-    launcher.run_together(tallies[0], resident);
+    launcher.run_together(tallies[0], easy, resident);
   } else if (threads == 1) {
     launcher.run_independent(tallies[0]);
   } else {
     parallel_for(static_cast<uint64_t>(threads), threads, [&](uint64_t i) { launcher.run_independent(tallies[i]); });
   }
   LaunchReport report = merge(tallies, launcher);
-  if (observer != nullptr) {
+  if (observer != nullptr && report.completed) {
     for (Finding& f : observer->finish()) merge_finding(report.findings, std::move(f), options.max_findings);
   }
   return report;

@@ -19,7 +19,8 @@ constexpr uint64_t kMaxFrameBytes = 16u << 20;   // .local and .param variables 
 
 using Table = std::span<const OpEntry> (*)();
 constexpr Table kTables[] = {move_ops, integer_ops, logic_ops, compare_ops, float_ops, half_ops, convert_ops,
-                             control_ops, warp_ops, memory_ops, atomic_ops, async_copy_ops, matrix_load_ops, mma_ops};
+                             control_ops, warp_ops, memory_ops, atomic_ops, async_copy_ops, matrix_load_ops, mma_ops,
+                             cluster_ops, stack_ops};
 
 const std::unordered_map<std::string_view, std::vector<const OpEntry*>>& op_index() {
   static const auto index = [] {
@@ -403,6 +404,7 @@ tl::unexpected<Error> Lowering::invalid(std::string message) const {
 }
 
 void Lowering::communicates_between_blocks() { function_->code.communicates = true; }
+void Lowering::allocates_stack() { function_->code.allocates_stack = true; }
 
 // ── FunctionLowering ─────────────────────────────────────────────────────────────────────────────────────
 

@@ -67,6 +67,8 @@ class Lowering {
   // The instruction lowered makes the result depend on the order in which blocks run (a used result of a
   // global atomic, a spin on a volatile or acquiring load): the launch runs its blocks in one interleaving.
   void communicates_between_blocks();
+  // The function takes memory from the stack by alloca: how much is not known before it runs.
+  void allocates_stack();
 
   // For ops_control.cc: the state of the function being lowered.
   struct FunctionLowering& function() const { return *function_; }
@@ -95,10 +97,12 @@ std::span<const OpEntry> half_ops();       // ops_half.cc: f16, f16x2, bf16, bf1
 std::span<const OpEntry> convert_ops();    // ops_convert.cc: cvt
 std::span<const OpEntry> control_ops();    // ops_control.cc: bra brx call ret exit trap bar barrier nanosleep fences
 std::span<const OpEntry> warp_ops();       // ops_warp.cc: shfl vote match redux activemask elect bar.warp.sync
-std::span<const OpEntry> memory_ops();     // ops_memory.cc: ld st ldu prefetch, alloca
+std::span<const OpEntry> memory_ops();     // ops_memory.cc: ld st ldu prefetch
 std::span<const OpEntry> atomic_ops();     // ops_atomic.cc: atom red
 std::span<const OpEntry> async_copy_ops(); // ops_async_copy.cc: cp.async and its groups, mbarrier of sm_80
 std::span<const OpEntry> matrix_load_ops();// ops_matrix_load.cc: ldmatrix stmatrix movmatrix wmma.load wmma.store
 std::span<const OpEntry> mma_ops();        // ops_mma.cc: mma wmma.mma
+std::span<const OpEntry> cluster_ops();    // ops_cluster.cc: mapa getctarank griddepcontrol setmaxnreg
+std::span<const OpEntry> stack_ops();      // ops_stack.cc: alloca stacksave stackrestore
 
 }  // namespace kw::emu

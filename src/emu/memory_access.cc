@@ -1,6 +1,7 @@
 #include "emu/memory_access.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "emu/object_name.h"
 
@@ -121,6 +122,21 @@ inline bool all_within(const uint64_t* addresses, Mask lanes, uint64_t begin, ui
   return (outside >> 63) == 0 && (low & (alignment - 1)) == 0;
 }
 
+// What a write is about to replace, so that a counter which lives in memory only is not taken for a standstill.
+[[gnu::noinline]] void digest(BlockContext& block, const uint64_t* addresses, Mask lanes, unsigned bytes) {
+  uint64_t hash = block.overwritten;
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const uint64_t address = addresses[__builtin_ctz(rest)];
+    for (unsigned at = 0; at < bytes; at += 8) {
+      uint64_t old = 0;
+      std::memcpy(&old, reinterpret_cast<const void*>(address + at), std::min(8u, bytes - at));
+      hash = (hash ^ old ^ (address + at)) * 0x9fb21c651e98df25ull;
+      hash ^= hash >> 29;
+    }
+  }
+  block.overwritten = hash;
+}
+
 // The slow path of global, const and param: lane by lane, filling the cache.
 bool check_global(Warp& warp, const Insn& insn, Space space, Access how, const uint64_t* addresses, Mask lanes,
                   unsigned bytes, unsigned alignment) {
@@ -163,6 +179,7 @@ bool resolve_global(Warp& warp, const Insn& insn, Space space, Access how, uint6
     if (!check_global(warp, insn, space, how, addresses, lanes, bytes, alignment)) return false;
   }
   if (block.observer != nullptr) block.observer->access(warp, insn, space, how, addresses, lanes, bytes);
+  if (block.watched && writes(how)) [[unlikely]] digest(block, addresses, lanes, bytes);
   return true;
 }
 
@@ -174,7 +191,9 @@ bool resolve_bounded(Warp& warp, const Insn& insn, Space space, Access how, uint
   if (!all_within(addresses, lanes, 0, limit, bytes, alignment)) {
     for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
       const int lane = __builtin_ctz(rest);
-      const uint64_t offset = addresses[lane];
+      uint64_t& offset = addresses[lane];
+      // `mov` gives the generic address of a function's parameter (lowering.cc).
+      if (!shared && offset - kLocalWindow < kLocalWindowBytes) offset -= kLocalWindow;
       if (offset >= limit || limit - offset < bytes) {
         fault_outside(warp, insn, lane, space, how, offset, bytes, limit);
         return false;
@@ -193,12 +212,16 @@ bool resolve_bounded(Warp& warp, const Insn& insn, Space space, Access how, uint
     const uint64_t base = reinterpret_cast<uint64_t>(warp.local);
     for (int i = 0; i < kLanes; ++i) addresses[i] += base + static_cast<uint64_t>(i) * warp.local_stride;
   }
+  if (block.watched && writes(how)) [[unlikely]] digest(block, addresses, lanes, bytes);
   return true;
 }
 
 bool resolve_param(Warp& warp, const Insn& insn, Access how, uint64_t* addresses, Mask lanes, unsigned bytes,
                    unsigned alignment) {
   const BlockContext& block = *warp.block;
+  Mask stacked = 0;
+  for_lanes(lanes, [&](int i) { stacked |= static_cast<Mask>(addresses[i] - kLocalWindow < kLocalWindowBytes) << i; });
+  if (stacked == lanes) return resolve_bounded(warp, insn, Space::kLocal, how, addresses, lanes, bytes, alignment);
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = __builtin_ctz(rest);
     uint64_t& address = addresses[lane];
@@ -255,7 +278,7 @@ void set_address(Insn& insn, Space space, const Lowering::Address& address) {
 
 Space space_named(std::string_view modifier) {
   if (modifier == "global") return Space::kGlobal;
-  if (modifier == "shared" || modifier == "shared::cta") return Space::kShared;
+  if (modifier == "shared" || modifier == "shared::cta" || modifier == "shared::cluster") return Space::kShared;
   if (modifier == "local") return Space::kLocal;
   if (modifier == "const") return Space::kConst;
   if (modifier == "param" || modifier == "param::entry" || modifier == "param::func") return Space::kParam;

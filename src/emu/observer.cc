@@ -42,6 +42,10 @@ class BlockObserver final : public Observer {
     }
   }
 
+  void passed(Warp& warp, const Insn& insn, const uint64_t* offsets, Mask lanes, unsigned bytes) override {
+    if (options_.check_uninitialised) initialised_.access(warp, insn, Space::kLocal, Access::kWrite, offsets, lanes, bytes);
+  }
+
   void barrier(BlockContext&, uint32_t, std::span<const Mask> arrived, std::span<const Mask> waited,
                bool whole_block) override {
     if (options_.check_races) races_.barrier(arrived, waited, whole_block);
@@ -53,9 +57,6 @@ class BlockObserver final : public Observer {
     if (!options_.check_races) return;
     races_.fence(warp);
     if (scope >= 2 && shared_.ordered != nullptr) shared_.ordered->fence(*warp.block);
-  }
-  void grid_sync(BlockContext& block) override {
-    if (shared_.ordered != nullptr) shared_.ordered->grid_sync(block);
   }
   void group_commit(Warp& warp, Mask lanes) override {
     if (options_.check_races) races_.group_commit(warp, lanes);

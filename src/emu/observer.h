@@ -27,13 +27,15 @@ struct Observer {
   // and .param. Called before the access happens, after its bounds were checked; `bytes` per lane.
   virtual void access(Warp&, const Insn&, ptx::Space, Access, const uint64_t* addresses, Mask lanes,
                       unsigned bytes) = 0;
+  // A call copied arguments or results into a frame: `bytes` at these offsets of the lanes' local memory are written.
+  virtual void passed(Warp&, const Insn&, const uint64_t* offsets, Mask lanes, unsigned bytes) = 0;
   // A CTA barrier completed: every thread of `arrived` (one mask per warp) is ordered before every thread
   // of `waited`. `whole_block`: all live threads of the block took part as waiters.
   virtual void barrier(BlockContext&, uint32_t barrier_id, std::span<const Mask> arrived,
                        std::span<const Mask> waited, bool whole_block) = 0;
-  virtual void warp_sync(Warp&, Mask lanes) = 0;        // bar.warp.sync and collectives with a membermask
+  // bar.warp.sync, and other collectives that all lanes of the warp execute at one instruction.
+  virtual void warp_sync(Warp&, Mask lanes) = 0;
   virtual void fence(Warp&, const Insn&, int scope) = 0;  // 0 cta, 1 cluster, 2 gpu, 3 sys
-  virtual void grid_sync(BlockContext&) = 0;             // cooperative grid barrier passed
   // cp.async: `group_commit` closes the lanes' current group; `group_wait` publishes all but the newest
   // `pending` groups of each lane to that lane. wait_all is group_commit and group_wait(…, 0).
   virtual void group_commit(Warp&, Mask lanes) = 0;
@@ -59,9 +61,5 @@ struct LaunchObserver {
 // (KernelInfo::order_sensitive), so order between blocks is followed through atomics and fences.
 // `launch` and `options` must outlive it.
 std::unique_ptr<LaunchObserver> observe_launch(const Launch& launch, const Options& options, bool one_interleaving);
-
-// Appends `more` to `into`: a finding of the same kind at the same pair of instructions adds to the count of
-// the first; at most `max_findings` distinct ones are kept (a fatal one always is).
-void fold_findings(std::vector<Finding>& into, std::vector<Finding> more, uint64_t max_findings);
 
 }  // namespace kw::emu

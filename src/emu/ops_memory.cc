@@ -25,7 +25,7 @@ template <> struct RawType<8> { using type = uint64_t; };
 struct alignas(8) Raw16 { uint64_t half[2]; };
 template <> struct RawType<16> { using type = Raw16; };
 
-// The data registers: op[1..3], then more[0]. Loads define them, stores use them.
+// The data registers: op[1..3], then more. Loads define them, stores use them.
 template <int kCount>
 inline void data_registers(Warp& warp, const Insn& insn, uint8_t** out) {
   for (int k = 0; k < kCount; ++k) out[k] = warp.bank + (k < 3 ? insn.op[1 + k] : insn.more[k - 3]);
@@ -140,6 +140,8 @@ MoveHandlers handlers(unsigned bytes, unsigned count) {
     case 44: return handlers_for<4, 4>();
     case 81: return handlers_for<8, 1>();
     case 82: return handlers_for<8, 2>();
+    case 48: return handlers_for<4, 8>();
+    case 84: return handlers_for<8, 4>();
     case 161: return handlers_for<16, 1>();
     default: return {};
   }
@@ -179,6 +181,8 @@ Result<Form> form_of(const Lowering& lowering) {
       form.count = 2;
     } else if (modifier == "v4") {
       form.count = 4;
+    } else if (modifier == "v8") {
+      form.count = 8;
     } else if (const ptx::Type type = ptx::type_named(modifier); type != ptx::Type::kNone) {
       form.bytes = ptx::size_bits(type) / 8;
       form.sign_extend = type == ptx::Type::kS8 || type == ptx::Type::kS16 || type == ptx::Type::kS32;
@@ -200,7 +204,7 @@ Status lower_load(Lowering& lowering) {
   if (lowering.operand_count() < 2) return lowering.invalid("ld takes a destination and an address");
   const Operand& destination = lowering.operand(0);
   KW_TRY(const Lowering::Address address, lowering.address(lowering.operand(1), form.space));
-  Vreg registers[4] = {kNone, kNone, kNone, kNone};
+  Vreg registers[8] = {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
   if (form.count > 1) {
     if (destination.kind != Operand::Kind::kVector || destination.elements.size() != form.count) {
       return lowering.invalid(fmt::format("the destination must be a vector of {} registers", form.count));
@@ -221,7 +225,7 @@ Status lower_load(Lowering& lowering) {
     insn.op[1 + k] = registers[k];
     insn.op_defs |= static_cast<uint8_t>(2u << k);
   }
-  if (form.count == 4) lowering.set_more(insn, std::span<const Vreg>(&registers[3], 1), {});
+  if (form.count > 3) lowering.set_more(insn, std::span<const Vreg>(&registers[3], form.count - 3), {});
   return {};
 }
 
@@ -233,7 +237,7 @@ Status lower_store(Lowering& lowering) {
   if (form.space == Space::kConst) return lowering.invalid("st cannot write .const");
   const Operand& source = lowering.operand(1);
   KW_TRY(const Lowering::Address address, lowering.address(lowering.operand(0), form.space));
-  Vreg registers[4] = {kNone, kNone, kNone, kNone};
+  Vreg registers[8] = {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
   if (form.count > 1) {
     if (source.kind != Operand::Kind::kVector || source.elements.size() != form.count) {
       return lowering.invalid(fmt::format("the source must be a vector of {} operands", form.count));
@@ -250,14 +254,13 @@ Status lower_store(Lowering& lowering) {
     insn.op[1 + k] = registers[k];
     insn.op_uses |= static_cast<uint8_t>(2u << k);
   }
-  if (form.count == 4) lowering.set_more(insn, {}, std::span<const Vreg>(&registers[3], 1));
+  if (form.count > 3) lowering.set_more(insn, {}, std::span<const Vreg>(&registers[3], form.count - 3));
   return {};
 }
 
-// prefetch, prefetchu, discard, applypriority: hints about caches, which the emulator does not have. discard
+// prefetch (of tensor maps too), prefetchu, discard, applypriority: hints about caches, which the emulator does not have. discard
 // leaves the bytes as they are, one of the outcomes that the ISA allows.
 Status lower_hint(Lowering& lowering) {
-  if (lowering.instruction().has("tensormap")) return lowering.unsupported();
   lowering.emit(nothing, nothing, Counters::kOther);
   return {};
 }

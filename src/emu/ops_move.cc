@@ -194,12 +194,17 @@ Window take_window(Form& form) {
 }
 
 constexpr auto kAddImm = [](uint64_t a, Imm imm) -> uint64_t { return a + imm.imm; };
+// `mov` of a function's parameter gave the generic address already.
+constexpr auto kLocalToGeneric = [](uint64_t a) -> uint64_t {
+  return a - kLocalWindow < kLocalWindowBytes ? a : a + kLocalWindow;
+};
 
 Status lower_cvta(Lowering& l) {
   Form form(l.instruction());
   const bool to = form.take("to");
   const Window window = take_window(form);
   if (window == Window::kUnknown || form.take_type() != Type::kU64 || !form.done()) return l.unsupported();
+  if (window == Window::kLocal && !to) return emit_op(l, lane_op<kLocalToGeneric>, Counters::kInteger);
   const uint64_t base = window == Window::kShared ? kSharedWindow : window == Window::kLocal ? kLocalWindow : 0;
   return emit_op(l, lane_op<kAddImm>, Counters::kInteger, to ? 0 - base : base);
 }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emu/collective.h"
 #include "emu/form.h"
 #include "emu/lowering.h"
 #include "emu/memory_access.h"
@@ -23,10 +24,14 @@ inline bool all_name(const uint32_t* members, uint32_t mask) {
   return differences == 0;
 }
 
-// Waits for the groups and tells the observer; 0: not now.
+// Waits for the groups and tells the observer; 0: not now. Only bar.warp.sync promises order in memory; after another
+// collective, lanes of a warp that executed it all together are taken to stay in step (docs/design/checks.md).
+template <bool kOrders = false>
 inline Mask begin_groups(Warp& warp, const Insn& insn, const uint32_t* members) {
   const Mask here = warp.exec == kFull && all_name(members, kFull) ? kFull : begin_collective(warp, insn, members);
-  if (here != 0 && warp.block->observer != nullptr) warp.block->observer->warp_sync(warp, here);
+  if (here != 0 && warp.block->observer != nullptr && (kOrders || (here == warp.live && !warp.gathered))) {
+    warp.block->observer->warp_sync(warp, here);
+  }
   return here;
 }
 
@@ -139,6 +144,7 @@ Status lower_shfl(Lowering& lowering) {
   insn.op_uses = 0b1110;
   lowering.set_more(insn, std::span<const Vreg>(&to.predicate, to.predicate != kNone ? 1 : 0),
                     std::span<const Vreg>(&sources[3], 1));
+  mark_collective(lowering, insn, 4 + insn.more_defs);
   return {};
 }
 
@@ -191,6 +197,7 @@ Status lower_vote(Lowering& lowering) {
   insn.op[2] = members;
   insn.op_defs = 1;
   insn.op_uses = 0b110;
+  mark_collective(lowering, insn, 2);
   return {};
 }
 
@@ -245,6 +252,7 @@ Status lower_match(Lowering& lowering) {
   insn.op_defs = 1;
   insn.op_uses = 0b110;
   if (to.predicate != kNone) lowering.set_more(insn, std::span<const Vreg>(&to.predicate, 1), {});
+  mark_collective(lowering, insn, 2);
   return {};
 }
 
@@ -302,6 +310,7 @@ Status lower_redux(Lowering& lowering) {
   insn.op[2] = members;
   insn.op_defs = 1;
   insn.op_uses = 0b110;
+  mark_collective(lowering, insn, 2);
   return {};
 }
 
@@ -335,6 +344,7 @@ Status lower_elect(Lowering& lowering) {
   insn.op_defs = 1;
   insn.op_uses = 0b10;
   lowering.set_more(insn, std::span<const Vreg>(&to.predicate, 1), {});
+  mark_collective(lowering, insn, 1);
   return {};
 }
 
@@ -354,7 +364,7 @@ Status lower_active_mask(Lowering& lowering) {
   return {};
 }
 
-void warp_barrier(Warp& warp, const Insn& insn) { begin_groups(warp, insn, warp.reg<uint32_t>(insn.op[0])); }
+void warp_barrier(Warp& warp, const Insn& insn) { begin_groups<true>(warp, insn, warp.reg<uint32_t>(insn.op[0])); }
 
 Status lower_warp_barrier(Lowering& lowering) {
   Form form(lowering.instruction());
@@ -364,6 +374,7 @@ Status lower_warp_barrier(Lowering& lowering) {
   Insn& insn = lowering.emit(&warp_barrier, &warp_barrier, Counters::kBarrier);
   insn.op[0] = members;
   insn.op_uses = 1;
+  mark_collective(lowering, insn, 0);
   return {};
 }
 

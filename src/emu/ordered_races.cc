@@ -50,22 +50,6 @@ void OrderedRaces::fence(const BlockContext& block) {
   agent.has_fenced = true;
 }
 
-void OrderedRaces::grid_sync(const BlockContext& block) {
-  if (!active_) return;
-  const auto b = static_cast<uint32_t>(block.linear_index);
-  Agent& agent = agents_[b];
-  const size_t phase = agent.grid_clocks.size();
-  if (agent.view.empty()) agent.view.resize(agents_.size(), 0);
-  for (size_t u = 0; u < agents_.size(); ++u) {
-    if (u == b) continue;
-    const Agent& other = agents_[u];   // before its own passing everything it did counts
-    const uint32_t until = phase < other.grid_clocks.size() ? other.grid_clocks[phase] : other.clock + 1;
-    agent.view[u] = std::max(agent.view[u], until);
-  }
-  agent.clock = std::min(agent.clock + 1, kMaxClock);
-  agent.grid_clocks.push_back(agent.clock);
-}
-
 void OrderedRaces::synchronise(uint32_t block, uint8_t flags, Access how, const uint64_t* addresses, Mask lanes) {
   if ((flags & (kAcquire | kRelease)) == 0 && !any_order_) return;
   Agent& agent = agents_[block];

@@ -21,7 +21,6 @@ class OrderedRaces {
   void access(Warp& warp, const Insn& insn, uint32_t site, uint8_t flags, Access how, const uint64_t* addresses,
               Mask lanes, unsigned bytes);
   void fence(const BlockContext& block);
-  void grid_sync(const BlockContext& block);
 
  private:
   using VectorClock = std::vector<uint32_t>;   // empty: all zero
@@ -31,7 +30,6 @@ class OrderedRaces {
     uint32_t clock = 1;
     bool has_fenced = false;
     VectorClock view, fenced, to_acquire;
-    std::vector<uint32_t> grid_clocks;         // the clock that each grid barrier passed ended
   };
 
   void join(VectorClock& into, const VectorClock& from) const;

@@ -241,6 +241,8 @@ Result<std::unique_ptr<KernelImage>> lower_kernel(const ProgramImage& image, uin
   const uint32_t known = kernel->has_indirect_calls ? 0 : stack_depth(*kernel, entry, on_path, 0, budget);
   kernel->stack_bytes = known != 0 ? known : (kernel->entry->local_bytes + 15) / 16 * 16 + kRecursiveStackBytes;
   if (kernel->codes.size() == 1) kernel->stack_bytes = (kernel->entry->local_bytes + 15) / 16 * 16;
+  const bool grows = std::any_of(kernel->codes.begin(), kernel->codes.end(), [](const auto& c) { return c.second->allocates_stack; });
+  if (grows) kernel->stack_bytes += kRecursiveStackBytes;
   describe(*kernel);
   return kernel;
 }

@@ -9,7 +9,10 @@
 #include <immintrin.h>
 #endif
 
+#include "emu/async_copy.h"
 #include "emu/block.h"
+#include "emu/collective.h"
+#include "emu/observer.h"
 #include "emu/ops_control.h"
 
 namespace kw::emu {
@@ -43,6 +46,7 @@ void enter(WarpState& s, Frame* frame) {
   s.warp.bank = frame->bank;
   s.warp.code = frame->code;
   s.warp.local_frame = frame->local_frame;
+  s.warp.frame = frame;
 }
 
 Mask guard_lanes(const Warp& w, const Insn& insn, Mask lanes) {
@@ -136,6 +140,7 @@ Frame* new_frame(WarpState& s, const Code& code, CodeCounts* counts) {
     prepare_bank(code, frame->bank, true);
   }
   s.frame_bytes += code.bank_bytes;
+  frame->tops.reset();
   frame->code = &code;
   frame->counts = counts;
   s.frames.push_back(std::move(frame));
@@ -163,6 +168,12 @@ void pass_values(Warp& w, const Frame& caller, const Frame& callee, const std::v
       } else {
         std::memcpy(outside, inside, bytes);
       }
+    }
+    const bool into_memory = inward ? !p.in_register : !a.in_register;
+    if (into_memory && bytes != 0 && w.block->observer != nullptr) {
+      uint64_t offsets[kLanes];
+      std::fill_n(offsets, kLanes, uint64_t{inward ? callee.local_frame + p.offset : caller.local_frame + a.frame_offset});
+      w.block->observer->passed(w, *callee.call, offsets, lanes, bytes);
     }
   }
 }
@@ -206,6 +217,7 @@ struct Runner {
   }
 
   void exit_lanes(Mask gone) {
+    complete_async_copies(w, gone);
     w.live &= ~gone;
     for (Frame* f = frame; f != nullptr;) {
       Frame* parent = f->parent;
@@ -253,7 +265,9 @@ struct Runner {
       block.context().fault(w, insn, std::countr_zero(active), std::move(finding));
       return false;
     }
-    const uint32_t local = (frame->local_frame + frame->code->local_bytes + 15) / 16 * 16;
+    uint32_t top = frame->local_frame + frame->code->local_bytes;
+    for (Mask m = frame->tops != nullptr ? active : 0; m != 0; m &= m - 1) top = std::max(top, (*frame->tops)[std::countr_zero(m)]);
+    const uint32_t local = (top + 15) / 16 * 16;
     if (frame->depth >= kMaxDepth || s.frame_bytes > kMaxFrameBytes || uint64_t{local} + code.local_bytes > w.local_stride) {
       Finding finding;
       finding.kind = Finding::Kind::kStackOverflow;
@@ -359,9 +373,14 @@ struct Runner {
         block.arrive(s, insn, active);
         return !block.context().stopped;
       }
-      case Terminator::kYield:
+      case Terminator::kYield:   // nanosleep
+      {
+        uint32_t longest = 0;
+        for (Mask m = active; m != 0; m &= m - 1) longest = std::max(longest, w.reg<uint32_t>(insn.op[0])[std::countr_zero(m)]);
+        block.sleep(longest);
         ++pc;
         return true;
+      }
     }
     // exit
     const Mask rest = lanes & ~active;
@@ -428,7 +447,10 @@ void Runner::interrupt(const BasicBlock& bb, uint32_t stop) {
     ++s.steps;
     add_fragment(s, frame, stop + 1, others);
   }
-  if (waiting != 0) park(Fragment::State::kConverge, waiting, stop, w.needed);
+  if (waiting != 0) {
+    park(Fragment::State::kConverge, waiting, stop, w.needed);
+    combine_collectives(s);
+  }
   lanes = 0;
 }
 

@@ -11,6 +11,7 @@
 // them kChainLength deep, no deeper.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -50,6 +51,7 @@ struct Frame {
   uint32_t local_frame = 0;
   uint32_t depth = 0;
   Mask lanes = 0;                // that have not returned or exited
+  std::unique_ptr<std::array<uint32_t, kLanes>> tops;   // with alloca: where each lane's part of the stack ends
 };
 
 struct Fragment {

@@ -15,8 +15,6 @@ enum Special : int {
   kTotalShared, kDynamicShared, kReservedShared, kEnvreg1, kEnvreg2,
 };
 
-constexpr uint32_t kSms = 108;   // of sm_80's A100; only a name for where a block might run
-
 uint64_t uniform(const Warp& w, int id) {
   const BlockContext& b = *w.block;
   const Block& block = *w.state->owner;
@@ -27,8 +25,8 @@ uint64_t uniform(const Warp& w, int id) {
     case kOne: return 1;
     case kWarpid: return w.index;
     case kNwarpid: return 64;
-    case kSmid: return b.linear_index % kSms;
-    case kNsmid: return kSms;
+    case kSmid: return b.linear_index % block.plan().sms;   // only a name for where a block might run
+    case kNsmid: return block.plan().sms;
     case kGridid: return 1;
     case kClock: return block.clock() & 0xffffffffu;
     case kClock64: return block.clock();

@@ -43,6 +43,8 @@ struct Warp {
   bool interrupted = false;
   Mask waiting = 0;              // lanes that must execute this instruction again, later
   Mask needed = 0;               // and the lanes that they wait for
+  struct Frame* frame = nullptr; // the executing one (run_warp.h)
+  bool gathered = false;         // the executing lanes stand at several instructions (collective.h)
   WarpState* state = nullptr;
   const Insn* stopped_at = nullptr;   // where a chain of instructions ended (run_warp.h)
 
@@ -80,6 +82,8 @@ struct BlockContext {
   std::vector<AsyncCopies> async_copies;   // per warp; empty until the first late copy; cleared for each block
   RangeCache ranges;             // cleared when the set of allocations may have changed
   Observer* observer = nullptr;  // null: nothing is checked or counted beyond safety
+  bool watched = false;          // the block may have stalled: `overwritten` digests what writes find
+  uint64_t overwritten = 0;
   std::string output;
   // A handler that meets a fatal condition calls this: records the finding, stops the block.
   // Execution of the current warp ends after the handler returns. The party is filled in here.
