@@ -113,8 +113,8 @@ struct Explain {
   std::string operator()(const Correct& c) const {
     std::string out = fmt::format("  {} workloads, {} further schedules\n", c.workloads, c.schedules);
     for (const auto& o : c.outputs) {
-      out += fmt::format("  {}: max |error| {:.3g}, rmse {:.3g}, {:.0f} % of the budget used (worst: {})\n", o.output,
-                         o.metrics.max_abs, o.metrics.rmse, 100 * o.metrics.budget_used, o.workload.text());
+      out += wrap(fmt::format("{}: max |error| {:.3g}, rmse {:.3g}, {:.0f} % of the budget used (worst: {})", o.output,
+                              o.metrics.max_abs, o.metrics.rmse, 100 * o.metrics.budget_used, o.workload.text()), "  ");
     }
     return out + wrap("On the PTX emulator, for the schedules and shapes above. PTX is not SASS, and nothing here is a time.", "  ");
   }

@@ -125,6 +125,29 @@ struct Schedule {
   }
 };
 
+// The workload with the most work, which has the most warps to reorder, and of the others those that are cheap
+// together: two blocks that add to one element give the same bits in either order, so the order of
+// additions shows only where more blocks share an element, and which workload that is cannot be told from outside.
+constexpr double kScheduleOperations = 1e6;
+std::vector<Case*> schedule_subjects(Climb& climb) {
+  std::vector<std::pair<double, Case*>> by_work;
+  for (Case& c : climb.cases) {
+    if (const auto cost = problem::cost_of(climb.problem, c.workload)) by_work.emplace_back(cost->operations, &c);
+  }
+  std::stable_sort(by_work.begin(), by_work.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Case*> subjects;
+  double total = 0;
+  for (const auto& [operations, c] : by_work) {
+    if (!subjects.empty()) {
+      if (total + operations > kScheduleOperations) continue;
+      total += operations;
+    }
+    subjects.push_back(c);
+  }
+  if (subjects.empty() && !climb.cases.empty()) subjects.push_back(&climb.cases.front());
+  return subjects;
+}
+
 // The first element whose bits differ, per output.
 std::optional<Nondeterministic> first_difference(const Climb& climb, const Case& c, const Execution& a, const Execution& b) {
   for (size_t i = 0; i < a.outputs.size(); ++i) {
@@ -240,19 +263,7 @@ Result<RungResult> schedules_rung(Climb& climb) {
   for (int i = 0; i < climb.options.schedules; ++i) {
     schedules.push_back({i == 0 ? 0 : 1 + rng.below(999'999), i % 2 == 0, i < 2 ? 0 : 1 + rng.below(999)});
   }
-  // The smallest workload, and the one among the others with the most work: it has the most warps to reorder.
-  std::vector<Case*> subjects;
-  if (!climb.cases.empty()) subjects.push_back(&climb.cases.front());
-  double most = 0;
-  Case* largest = nullptr;
-  for (size_t i = climb.smallest; i < climb.cases.size(); ++i) {
-    const auto cost = problem::cost_of(climb.problem, climb.cases[i].workload);
-    if (!cost || cost->operations <= most) continue;
-    most = cost->operations;
-    largest = &climb.cases[i];
-  }
-  if (largest != nullptr && largest != subjects.front()) subjects.push_back(largest);
-
+  const std::vector<Case*> subjects = schedule_subjects(climb);
   for (Case* c : subjects) {
     KW_TRY_VOID(prepare(climb.problem, *c, input_seed(climb, *c), climb.options.threads));
     device::RunOptions run = every_check(climb);
