@@ -60,10 +60,10 @@ struct Explain {
   }
   std::string operator()(const Wrong& w) const {
     std::string out = fmt::format("  workload {}\n", w.workload.text());
-    out += fmt::format("  first wrong element: {}{} = {:.8g}, should be {:.8g} (off by {:.3g}, allowed {:.3g})\n", w.output,
-                       index_text(w.index), w.got, w.expected, std::abs(w.got - w.expected), w.allowed);
-    out += fmt::format("  {} of {} elements are outside the budget; max |error| {:.3g}, rmse {:.3g}, cosine {:.6f}\n",
-                       w.metrics.failing, w.metrics.elements, w.metrics.max_abs, w.metrics.rmse, w.metrics.cosine);
+    out += wrap(fmt::format("first wrong element: {}{} = {:.8g}, should be {:.8g} (off by {:.3g}, allowed {:.3g})", w.output,
+                            index_text(w.index), w.got, w.expected, std::abs(w.got - w.expected), w.allowed), "  ");
+    out += wrap(fmt::format("{} of {} elements are outside the budget; max |error| {:.3g}, rmse {:.3g}, cosine {:.6f}",
+                            w.metrics.failing, w.metrics.elements, w.metrics.max_abs, w.metrics.rmse, w.metrics.cosine), "  ");
     if (w.metrics.kind_mismatches > 0) {
       out += fmt::format("  {} of them are NaN or infinite where the reference is not (an element never written is NaN)\n",
                          w.metrics.kind_mismatches);
