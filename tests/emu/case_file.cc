@@ -61,14 +61,16 @@ bool parse_number(const std::string& text, uint32_t bytes, bool is_float, Number
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
   char* end = nullptr;
   if (hex) {
-    std::string digits = text.substr(2);
-    if (digits.empty() || digits.size() > 32) return false;
-    if (digits.size() > 16) {
-      out.high = std::strtoull(digits.substr(0, digits.size() - 16).c_str(), &end, 16);
+    const char* digits = text.c_str() + 2;
+    const size_t count = text.size() - 2;
+    if (count == 0 || count > 32) return false;
+    if (count > 16) {
+      const std::string upper = text.substr(2, count - 16);
+      out.high = std::strtoull(upper.c_str(), &end, 16);
       if (*end) return false;
-      digits = digits.substr(digits.size() - 16);
+      digits += count - 16;
     }
-    out.low = std::strtoull(digits.c_str(), &end, 16);
+    out.low = std::strtoull(digits, &end, 16);
   } else if (is_float && bytes == 4) {
     const double value = std::strtod(text.c_str(), &end);
     out.low = std::bit_cast<uint32_t>(std::isnan(value) ? std::bit_cast<float>(0x7fffffffu) : static_cast<float>(value));
