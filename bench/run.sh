@@ -31,9 +31,9 @@ instructions "$build/bench/kw_emu_kernel_bench" blocks once
 "$build/bench/kw_ptx_bench" --benchmark_filter=arse
 if [ -n "$nvcc" ]; then
   for kernel in vector_add row_softmax; do
-    "$build/kw" judge "$here/problems/$kernel.problem" "$here/kernels/$kernel.cu" >/dev/null || true
+    "$build/kw" judge "$here/problems/$kernel.problem" "$here/kernels/$kernel.cu" >/dev/null 2>&1 || true
     echo "kw judge $kernel, compiled before:"
-    ( time -p "$build/kw" judge "$here/problems/$kernel.problem" "$here/kernels/$kernel.cu" >/dev/null ) 2>&1 | tr '\n' ' '
+    ( time -p "$build/kw" judge "$here/problems/$kernel.problem" "$here/kernels/$kernel.cu" >/dev/null 2>&1 ) 2>&1 | tr '\n' ' '
     echo
   done
 fi
