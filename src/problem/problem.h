@@ -1,8 +1,7 @@
 // A problem: what to compute, as data. Text form and meaning: docs/formats/problem.md.
 //
-// Contract with a candidate: its entry function takes the inputs, then the outputs, in the order in which
-// they are declared here; every tensor is dense and row-major. Attributes are constants of the problem and
-// are not passed. A size that varies with the workload is seen only through tensor shapes.
+// Contract with a candidate: the parameters of its entry are bound by name to the inputs, outputs, axes and
+// attributes declared here (include/kernelwright/candidate.h); every tensor is dense and row-major.
 //
 // parse_problem() checks everything that can be checked without a workload (names, kinds, symbolic shapes,
 // dtypes, that each workload satisfies the constraints and its shapes fit) and gives the errors in source
