@@ -24,14 +24,13 @@ uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / u
 // only lets a program live in a few windows, of which the second candidate is one. Several memories in one
 // process take successive slots.
 void* reserve(uint64_t bytes) {
-  [[maybe_unused]] constexpr uint64_t kSlot = 1ull << 42;
 #if defined(__SANITIZE_THREAD__)
   constexpr uint64_t kCandidates[] = {0x7e80'0000'0000ull};
   constexpr uint64_t kStride = 1ull << 36;
   constexpr int kSlots = 16;
 #else
   constexpr uint64_t kCandidates[] = {0x2000'0000'0000ull};
-  constexpr uint64_t kStride = kSlot;
+  constexpr uint64_t kStride = 1ull << 42;
   constexpr int kSlots = 8;
 #endif
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
