@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "emu/block.h"
 #include "emu/function_lowering.h"
 
 namespace kw::emu {
@@ -159,6 +160,56 @@ void combine_collectives(WarpState& s) {
     for (const Part& part : parts) advance(s, part);
     i = 0;
   }
+}
+
+// ── Before a collective (warp.h) ────────────────────────────────────────────────────────────────────────────────
+
+Mask begin_aligned_slow(Warp& warp, const Insn&) {
+  if (warp.exec == warp.live) return warp.exec;
+  warp.interrupted = true;
+  warp.waiting = warp.exec;
+  warp.needed = warp.live;
+  warp.exec = 0;
+  return 0;
+}
+
+Mask begin_collective(Warp& warp, const Insn& insn, const uint32_t* members) {
+  if (warp.exec == kFull) {   // the usual: everybody, with one mask
+    bool all = true;
+    for (int i = 0; i < kLanes; ++i) all = all && members[i] == kFull;
+    if (all) return kFull;
+  }
+  Mask ready = 0, waiting = 0, needed = 0;
+  for (Mask left = warp.exec; left != 0;) {
+    const int lane = std::countr_zero(left);
+    Mask group = 0;
+    for (Mask m = left; m != 0; m &= m - 1) {
+      if (members[std::countr_zero(m)] == members[lane]) group |= m & -m;
+    }
+    left &= ~group;
+    if ((group & ~members[lane]) != 0) {
+      Finding finding;
+      finding.kind = Finding::Kind::kInvalidOperand;
+      finding.message = fmt::format("lane {} executes with the member mask {:#010x}, which does not contain it",
+                                    std::countr_zero(group & ~members[lane]), members[lane]);
+      warp.block->fault(warp, insn, std::countr_zero(group & ~members[lane]), std::move(finding));
+      warp.exec = 0;
+      return 0;
+    }
+    if ((members[lane] & warp.live & ~group) == 0) {
+      ready |= group;
+    } else {
+      waiting |= group;
+      needed |= members[lane] & warp.live;
+    }
+  }
+  if (waiting != 0) {
+    warp.interrupted = true;
+    warp.waiting = waiting;
+    warp.needed = needed;
+  }
+  warp.exec = ready;
+  return ready;
 }
 
 }  // namespace kw::emu

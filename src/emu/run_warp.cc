@@ -12,6 +12,7 @@
 #include "emu/async_copy.h"
 #include "emu/block.h"
 #include "emu/collective.h"
+#include "emu/frame.h"
 #include "emu/observer.h"
 #include "emu/ops_control.h"
 
@@ -21,25 +22,6 @@ namespace {
 constexpr uint32_t kMaxDepth = 4096;          // frames of a warp
 constexpr uint64_t kMaxFrameBytes = 64u << 20;   // registers of a warp's calls
 constexpr uint64_t kSlice = 2048;             // instructions before another fragment of the warp gets a turn
-
-void set_lanes(uint8_t* to, uint32_t bytes_per_lane, uint64_t bits) {
-  switch (bytes_per_lane) {
-    case 0: {
-      const Mask value = bits != 0 ? kFull : 0;
-      std::memcpy(to, &value, 4);
-      break;
-    }
-    case 1: std::memset(to, static_cast<int>(bits & 0xff), kLanes); break;
-    case 2: std::fill_n(reinterpret_cast<uint16_t*>(to), kLanes, static_cast<uint16_t>(bits)); break;
-    case 4: std::fill_n(reinterpret_cast<uint32_t*>(to), kLanes, static_cast<uint32_t>(bits)); break;
-    case 8: std::fill_n(reinterpret_cast<uint64_t*>(to), kLanes, bits); break;
-    default:
-      for (int i = 0; i < kLanes; ++i) {
-        reinterpret_cast<uint64_t*>(to)[2 * i] = bits;
-        reinterpret_cast<uint64_t*>(to)[2 * i + 1] = 0;
-      }
-  }
-}
 
 // Makes the warp's view that of a fragment.
 void enter(WarpState& s, Frame* frame) {
@@ -109,73 +91,6 @@ const Insn* run_straight(Warp& w, const Insn* in, const Insn* end, Mask lanes) {
     w.exec = lanes;
   }
   return end;
-}
-
-void release_frame(WarpState& s, Frame* frame) {
-  for (size_t i = s.frames.size(); i-- > 0;) {
-    if (s.frames[i].get() != frame) continue;
-    s.frame_bytes -= frame->code->bank_bytes;
-    s.spare_frames.push_back(std::move(s.frames[i]));
-    s.frames[i] = std::move(s.frames.back());
-    s.frames.pop_back();
-    return;
-  }
-}
-
-Frame* new_frame(WarpState& s, const Code& code, CodeCounts* counts) {
-  std::unique_ptr<Frame> frame;
-  for (size_t i = s.spare_frames.size(); i-- > 0;) {
-    if (s.spare_frames[i]->code != &code) continue;
-    frame = std::move(s.spare_frames[i]);
-    s.spare_frames[i] = std::move(s.spare_frames.back());
-    s.spare_frames.pop_back();
-    prepare_bank(code, frame->bank, false);
-    break;
-  }
-  if (frame == nullptr) {
-    if (s.spare_frames.size() > 64) s.spare_frames.clear();
-    frame = std::make_unique<Frame>();
-    frame->own_bank = allocate_bytes(code.bank_bytes);
-    frame->bank = frame->own_bank.get();
-    prepare_bank(code, frame->bank, true);
-  }
-  s.frame_bytes += code.bank_bytes;
-  frame->tops.reset();
-  frame->code = &code;
-  frame->counts = counts;
-  s.frames.push_back(std::move(frame));
-  return s.frames.back().get();
-}
-
-// Values between the caller's arguments and the callee's parameters (or results, the other way).
-void pass_values(Warp& w, const Frame& caller, const Frame& callee, const std::vector<CallSite::Argument>& outer,
-                 const std::vector<Code::Parameter>& inner, bool inward, Mask lanes) {
-  for (size_t i = 0; i < outer.size() && i < inner.size(); ++i) {
-    const CallSite::Argument& a = outer[i];
-    const Code::Parameter& p = inner[i];
-    if (p.in_register && p.offset == kNone) continue;
-    const uint32_t bytes = std::min(a.bytes, p.bytes);
-    for (Mask m = lanes; m != 0; m &= m - 1) {
-      const uint32_t lane = static_cast<uint32_t>(std::countr_zero(m));
-      uint8_t* thread = w.local + size_t{lane} * w.local_stride;
-      uint8_t* outside = a.in_register ? caller.bank + callee.call->more[a.more_index] + size_t{lane} * a.bytes
-                                       : thread + caller.local_frame + a.frame_offset;
-      uint8_t* inside = p.in_register ? callee.bank + p.offset + size_t{lane} * p.bytes
-                                      : thread + callee.local_frame + p.offset;
-      if (a.in_register && a.bytes == 0) continue;   // predicates cannot be passed in PTX
-      if (inward) {
-        std::memcpy(inside, outside, bytes);
-      } else {
-        std::memcpy(outside, inside, bytes);
-      }
-    }
-    const bool into_memory = inward ? !p.in_register : !a.in_register;
-    if (into_memory && bytes != 0 && w.block->observer != nullptr) {
-      uint64_t offsets[kLanes];
-      std::fill_n(offsets, kLanes, uint64_t{inward ? callee.local_frame + p.offset : caller.local_frame + a.frame_offset});
-      w.block->observer->passed(w, *callee.call, offsets, lanes, bytes);
-    }
-  }
 }
 
 struct Runner {
@@ -536,19 +451,6 @@ Turn Runner::run(uint64_t quantum) {
 
 }  // namespace
 
-Bytes allocate_bytes(size_t bytes) {
-  void* p = std::aligned_alloc(64, (bytes + 127) / 64 * 64);
-  if (p == nullptr) throw std::bad_alloc();
-  return Bytes(static_cast<uint8_t*>(p));
-}
-
-void prepare_bank(const Code& code, uint8_t* bank, bool fresh) {
-  if (fresh) {
-    for (const ConstantSlot& c : code.constants) set_lanes(bank + c.offset, c.bytes_per_lane, c.bits);
-  }
-  for (const SlotRange& range : code.cleared) std::memset(bank + range.offset, 0, range.bytes);
-}
-
 void link_chains(Code& code) {
   for (const BasicBlock& bb : code.blocks) {
     for (uint32_t i = bb.begin; i < bb.end; ++i) {
@@ -588,56 +490,6 @@ Turn run_warp(WarpState& state, uint64_t quantum) {
   _mm256_zeroupper();   // once here instead of in every handler (CMakeLists.txt)
 #endif
   return turn;
-}
-
-// ── For handlers (warp.h) ────────────────────────────────────────────────────────────────────────────────
-
-Mask begin_aligned_slow(Warp& warp, const Insn&) {
-  if (warp.exec == warp.live) return warp.exec;
-  warp.interrupted = true;
-  warp.waiting = warp.exec;
-  warp.needed = warp.live;
-  warp.exec = 0;
-  return 0;
-}
-
-Mask begin_collective(Warp& warp, const Insn& insn, const uint32_t* members) {
-  if (warp.exec == kFull) {   // the usual: everybody, with one mask
-    bool all = true;
-    for (int i = 0; i < kLanes; ++i) all = all && members[i] == kFull;
-    if (all) return kFull;
-  }
-  Mask ready = 0, waiting = 0, needed = 0;
-  for (Mask left = warp.exec; left != 0;) {
-    const int lane = std::countr_zero(left);
-    Mask group = 0;
-    for (Mask m = left; m != 0; m &= m - 1) {
-      if (members[std::countr_zero(m)] == members[lane]) group |= m & -m;
-    }
-    left &= ~group;
-    if ((group & ~members[lane]) != 0) {
-      Finding finding;
-      finding.kind = Finding::Kind::kInvalidOperand;
-      finding.message = fmt::format("lane {} executes with the member mask {:#010x}, which does not contain it",
-                                    std::countr_zero(group & ~members[lane]), members[lane]);
-      warp.block->fault(warp, insn, std::countr_zero(group & ~members[lane]), std::move(finding));
-      warp.exec = 0;
-      return 0;
-    }
-    if ((members[lane] & warp.live & ~group) == 0) {
-      ready |= group;
-    } else {
-      waiting |= group;
-      needed |= members[lane] & warp.live;
-    }
-  }
-  if (waiting != 0) {
-    warp.interrupted = true;
-    warp.waiting = waiting;
-    warp.needed = needed;
-  }
-  warp.exec = ready;
-  return ready;
 }
 
 }  // namespace kw::emu
