@@ -14,6 +14,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Each back reference (S_, S1_, T_ …) can repeat everything before it: a short name of n references unfolds to at
 // most 3^(n/3) times its length, so few of them are harmless and many are not.
 constexpr size_t kMaxName = 2048, kMaxReferences = 20;
+constexpr size_t kMaxReadable = 160, kTail = 40;
 
 size_t references(std::string_view name) {
   size_t count = 0;
@@ -103,9 +104,7 @@ std::string name_only(std::string_view text) {
   return begin < end ? std::string(text.substr(begin, end - begin)) : std::string(text);
 }
 
-}  // namespace
-
-std::string readable_name(std::string_view mangled) {
+std::string full_name(std::string_view mangled) {
   if (mangled.substr(0, 2) != "_Z") return std::string(mangled);
   std::string text;
   if (mangled.size() <= kMaxName && references(mangled) <= kMaxReferences) {
@@ -122,6 +121,19 @@ std::string readable_name(std::string_view mangled) {
   shorten_constants(text);
   if (text.find("operator") != std::string::npos) return text;
   return name_only(text);
+}
+
+}  // namespace
+
+std::string readable_name(std::string_view mangled) {
+  std::string text = full_name(mangled);
+  if (text.size() <= kMaxReadable) return text;
+  // Not between the bytes of one character: identifiers may hold any.
+  const auto continues = [&text](size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  size_t head = kMaxReadable - kTail, tail = text.size() - kTail;
+  while (head > 0 && continues(head)) --head;
+  while (continues(tail)) ++tail;
+  return text.substr(0, head) + "…" + text.substr(tail);
 }
 
 }  // namespace kw

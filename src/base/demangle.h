@@ -9,7 +9,7 @@ namespace kw {
 
 // "attention::scores<64>" for a mangled function: without return type, parameters, anonymous namespaces and what
 // nvcc puts in their place. A variable inside a function is its own name, "v_tile". A name that is not mangled
-// comes back as it is.
+// comes back as it is. The middle of a name of more than 160 characters is left out ("…").
 std::string readable_name(std::string_view mangled);
 
 }  // namespace kw

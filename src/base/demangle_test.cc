@@ -33,5 +33,15 @@ TEST(ReadableName, OfOneThatUnfoldsWithoutEndIsItsIdentifiers) {
   EXPECT_EQ(readable_name("_Z99999999999999999999999999k"), "_Z99999999999999999999999999k");
 }
 
+TEST(ReadableName, OfThousandsOfCharactersLosesItsMiddle) {
+  const std::string long_name = readable_name(std::string(3000, 'a') + "_end");
+  EXPECT_EQ(long_name.size(), 160 + std::string("…").size());
+  EXPECT_TRUE(long_name.ends_with("a_end"));
+  EXPECT_LT(readable_name("_Z1kI" + std::string("1a") + std::string(900, 'i') + "EvT_").size(), 200u);
+  std::string umlauts;
+  for (int i = 0; i < 500; ++i) umlauts += "ä";
+  EXPECT_EQ(readable_name(umlauts).find("\xa4…\xc3") != std::string::npos, true);
+}
+
 }  // namespace
 }  // namespace kw

@@ -49,7 +49,9 @@ struct Explain {
     std::string out = fmt::format("  workload {}\n", u.workload.text());
     out += wrap(u.call.empty() ? u.message : u.call + ": " + u.message, "  ");
     if (const std::string place = place_text(u.place); !place.empty()) out += fmt::format("  at {}\n", place);
-    return out + excerpt(source, u.place.file, u.place.line);
+    out += excerpt(source, u.place.file, u.place.line);
+    for (const auto& note : u.notes) out += wrap("- " + note, "  ");
+    return out;
   }
   std::string operator()(const ContractViolation& c) const {
     std::string out = fmt::format("  workload {}\n", c.workload.text()) + wrap(c.message, "  ");

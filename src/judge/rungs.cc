@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 
 #include "base/demangle.h"
+#include "base/parallel.h"
 #include "base/rng.h"
 #include "judge/element.h"
 #include "judge/shapes.h"
@@ -112,7 +114,7 @@ Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unreco
     case Kind::kLimit:
     case Kind::kNondeterministic: break;
   }
-  return Unrecordable{c.name, reason.call, reason.message, place};
+  return Unrecordable{c.name, reason.call, reason.message, place, reason.notes};
 }
 
 struct Schedule {
@@ -223,9 +225,19 @@ Result<RungResult> record_rung(Climb& climb) {
   }
   toolchain::RecordOptions options;
   options.wall_seconds = climb.options.host_deadline_s;
+  // Cases are handed out in order and none is started after a failure, so the first that failed is always the same.
+  using Recorded = Result<std::variant<plan::Plan, toolchain::Unrecordable>>;
+  std::vector<std::optional<Recorded>> recordings(climb.cases.size());
+  std::atomic<bool> failed = false;
+  parallel_for(climb.cases.size(), climb.options.threads > 0 ? climb.options.threads : available_cores(), [&](uint64_t i) {
+    if (failed) return;
+    recordings[i] = toolchain::record(climb.compiled, arguments_of(climb.problem, climb.cases[i].workload), options);
+    if (!*recordings[i] || !std::holds_alternative<plan::Plan>(**recordings[i])) failed = true;
+  });
   size_t steps = 0;
-  for (Case& c : climb.cases) {
-    KW_TRY(auto recorded, toolchain::record(climb.compiled, arguments_of(climb.problem, c.workload), options));
+  for (size_t i = 0; i < climb.cases.size(); ++i) {
+    Case& c = climb.cases[i];
+    KW_TRY(auto recorded, std::move(*recordings[i]));
     if (const auto* reason = std::get_if<toolchain::Unrecordable>(&recorded)) {
       return RungResult{from_recorder(climb, c, *reason), ""};
     }

@@ -50,6 +50,7 @@ struct Unrecordable {  // host code that is not a description of launches
   std::string call;  // "cudaMemcpy (device to host)"; empty when the program died otherwise
   std::string message;
   SourcePlace place;
+  std::vector<std::string> notes;  // remedies
 };
 struct ContractViolation {  // the plan breaks a limit of the target or of the problem's interface
   WorkloadName workload;

@@ -93,7 +93,8 @@ struct OutcomeJson {
     return Json{{"diagnostics", list}, {"log", e.log}};
   }
   Json operator()(const Unrecordable& u) const {
-    return Json{{"workload", json_of(u.workload)}, {"call", u.call}, {"message", u.message}, {"place", json_of(u.place)}};
+    return Json{{"workload", json_of(u.workload)}, {"call", u.call}, {"message", u.message}, {"place", json_of(u.place)},
+                {"notes", u.notes}};
   }
   Json operator()(const ContractViolation& c) const {
     return Json{{"workload", json_of(c.workload)}, {"message", c.message}, {"place", json_of(c.place)}, {"notes", c.notes}};

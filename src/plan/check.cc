@@ -1,6 +1,7 @@
 // Consistency of a plan: what a device may rely on. The target's numbers come from arch.
 #include <algorithm>
 
+#include "base/demangle.h"
 #include "plan/limits.h"
 #include "plan/plan.h"
 #include "plan/ptx_outline.h"
@@ -148,9 +149,9 @@ class Checker {
     if (launch.module >= plan_.modules.size()) return fail(ErrorCode::kInvalid, "{}: there is no module {}", where, launch.module);
     const EntryOutline* entry = outlines_[launch.module].find_entry(launch.kernel);
     if (entry == nullptr)
-      return fail(ErrorCode::kInvalid, "{}: module {} has no kernel '{}'", where, launch.module, launch.kernel);
+      return fail(ErrorCode::kInvalid, "{}: module {} has no kernel '{}'", where, launch.module, readable_name(launch.kernel));
     if (launch.params.size() != entry->param_bytes)
-      return fail(ErrorCode::kInvalid, "{}: {} takes {} bytes of parameters, not {}", where, launch.kernel, entry->param_bytes,
+      return fail(ErrorCode::kInvalid, "{}: {} takes {} bytes of parameters, not {}", where, readable_name(launch.kernel), entry->param_bytes,
                   launch.params.size());
     KW_TRY_VOID(relocations(where, launch.relocations, launch.params));
     for (const uint32_t offset : launch.tensor_maps)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/demangle.h"
 #include "plan/plan.h"
 #include "plan/ptx_outline.h"
 
@@ -61,10 +62,11 @@ std::string value_of(const std::vector<uint8_t>& block, uint32_t offset, uint32_
   return fmt::format("{{{} bytes}}", bytes);
 }
 
-std::string params_of(const Plan& plan, const Launch& launch) {
+using Outlines = std::vector<PtxOutline>;  // one per module of the plan
+
+std::string params_of(const Plan& plan, const Outlines& outlines, const Launch& launch) {
   std::string text;
-  const PtxOutline module = launch.module < plan.modules.size() ? outline(plan.modules[launch.module].ptx) : PtxOutline{};
-  const EntryOutline* entry = module.find_entry(launch.kernel);
+  const EntryOutline* entry = launch.module < outlines.size() ? outlines[launch.module].find_entry(launch.kernel) : nullptr;
   if (entry == nullptr || entry->param_bytes != launch.params.size()) return fmt::format("{} bytes", launch.params.size());
   for (const ParamLayout& param : entry->params) {
     if (!text.empty()) text += ", ";
@@ -87,15 +89,15 @@ std::string params_of(const Plan& plan, const Launch& launch) {
   return text;
 }
 
-std::string action_of(const Plan& plan, const Step& step) {
+std::string action_of(const Plan& plan, const Outlines& outlines, const Step& step) {
   if (const auto* launch = std::get_if<Launch>(&step.action)) {
-    std::string text = fmt::format("launch {} <<<{}, {}", launch->kernel, dims(launch->grid), dims(launch->block));
+    std::string text = fmt::format("launch {} <<<{}, {}", readable_name(launch->kernel), dims(launch->grid), dims(launch->block));
     if (launch->dynamic_shared_bytes != 0) text += fmt::format(", {} B shared", launch->dynamic_shared_bytes);
     text += ">>>";
     if (launch->cluster != std::array<uint32_t, 3>{1, 1, 1}) text += fmt::format(" cluster {}", dims(launch->cluster));
     if (launch->cooperative) text += " cooperative";
     if (launch->programmatic_order) text += " programmatic order";
-    return text + fmt::format("\n       ({})", params_of(plan, *launch));
+    return text + fmt::format("\n       ({})", params_of(plan, outlines, *launch));
   }
   if (const auto* fill = std::get_if<Fill>(&step.action)) {
     std::string pattern;
@@ -116,15 +118,16 @@ std::string show(const Plan& plan) {
   for (const Buffer& buffer : plan.buffers)
     page += fmt::format("  {:<9} {:<16} {:>12} B  {}\n", name_of(buffer.role), buffer.name, buffer.bytes, shape_of(buffer));
   page += "\nmodules\n";
+  Outlines outlines;
   for (size_t i = 0; i < plan.modules.size(); ++i) {
-    const PtxOutline module = outline(plan.modules[i].ptx);
+    outlines.push_back(outline(plan.modules[i].ptx));
     page += fmt::format("  {}  {}  {} bytes of PTX, {} kernels, {} variables\n", i, plan.modules[i].hash, plan.modules[i].ptx.size(),
-                        module.entries.size(), module.variables.size());
+                        outlines[i].entries.size(), outlines[i].variables.size());
   }
   page += "\nsteps\n";
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
-    page += fmt::format("  {:>3}  {}", i, action_of(plan, step));
+    page += fmt::format("  {:>3}  {}", i, action_of(plan, outlines, step));
     // The usual order, after the step before, goes without saying.
     if (!(step.after.size() == 1 && step.after[0] + 1 == i) && i != 0)
       page += step.after.empty() ? "\n       after nothing" : fmt::format("\n       after {}", fmt::join(step.after, ", "));

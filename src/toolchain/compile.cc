@@ -93,6 +93,11 @@ std::vector<Diagnostic> warnings_of(const std::string& log, const std::string& f
   return all;
 }
 
+std::string without(std::string text, const std::string& what) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) text.erase(at, what.size());
+  return text;
+}
+
 // nvcc leaves PTX and objects of each stage in the work folder; 1 GiB is far more than a candidate needs.
 constexpr uint64_t kWorkBytes = uint64_t{1} << 30;
 
@@ -176,7 +181,8 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   command.stdout_limit_bytes = command.stderr_limit_bytes = 4u << 20;
   KW_TRY(const ProcessOutcome outcome, run_jailed(command, jail));
 
-  const std::string log = (outcome.err + outcome.out).substr(0, kMaxLog);
+  // The work folder is gone afterwards, and is nobody's business: what lies in it is called by its own name.
+  const std::string log = without(outcome.err + outcome.out, work.path() + "/").substr(0, kMaxLog);
   if (!outcome.succeeded() || !fs::is_regular_file(work / "program", error)) {
     CompileErrors errors;
     errors.log = log;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/demangle.h"
 #include "base/file.h"
 #include "base/jail.h"
 #include "kernelwright_dtype.h"
@@ -209,7 +210,7 @@ std::optional<std::string> merge(plan::Plan& a, plan::Plan& b) {
     if (left != nullptr && right != nullptr && left->relocations == right->relocations && left->kernel == right->kernel) {
       const plan::EntryOutline* entry = left->module < outlines.size() ? outlines[left->module].find_entry(left->kernel) : nullptr;
       if (const auto param = settle(left->params, right->params, entry)) {
-        return fmt::format("step {}: the value of parameter {} (from 0) of {}", i, *param, left->kernel);
+        return fmt::format("step {}: the value of parameter {} (from 0) of {}", i, *param, readable_name(left->kernel));
       }
       right->params = left->params;
     }
@@ -220,8 +221,8 @@ std::optional<std::string> merge(plan::Plan& a, plan::Plan& b) {
     const auto* right = std::get_if<plan::Launch>(&b.steps[i].action);
     if (left != nullptr && right != nullptr) {
       if (left->kernel != right->kernel) return fmt::format("step {}: which kernel is launched", i);
-      if (left->grid != right->grid || left->block != right->block) return fmt::format("step {}: the grid or block of {}", i, left->kernel);
-      if (left->relocations != right->relocations) return fmt::format("step {}: the pointers given to {}", i, left->kernel);
+      if (left->grid != right->grid || left->block != right->block) return fmt::format("step {}: the grid or block of {}", i, readable_name(left->kernel));
+      if (left->relocations != right->relocations) return fmt::format("step {}: the pointers given to {}", i, readable_name(left->kernel));
     }
     if (a.steps[i].action.index() != b.steps[i].action.index()) return fmt::format("step {}: what it is", i);
   }

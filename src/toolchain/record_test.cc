@@ -178,7 +178,9 @@ TEST(Record, SourcesSeeNothingOutside) {
   EXPECT_EQ(std::get<CompileErrors>(included.outcome).log.find("root:"), std::string::npos);
   const Built assembled = build("__asm__(\".incbin \\\"/etc/passwd\\\"\");\n#include <kernelwright/candidate.h>\n"
                                 "KW_ENTRY(kw::Out y) {}\n");
-  EXPECT_TRUE(std::holds_alternative<CompileErrors>(assembled.outcome));
+  ASSERT_TRUE(std::holds_alternative<CompileErrors>(assembled.outcome));
+  EXPECT_EQ(std::get<CompileErrors>(assembled.outcome).log.find("kw-compile"), std::string::npos)
+      << std::get<CompileErrors>(assembled.outcome).log;
 }
 
 TEST(Record, CopiesToTheHostAreRefusedWithTheirLine) {

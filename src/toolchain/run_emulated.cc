@@ -1,13 +1,14 @@
 // `kw emu run`: starts a program that kw nvcc built, on this terminal.
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
-#include "base/file.h"
 #include "base/subprocess.h"
 #include "toolchain/toolchain.h"
 
@@ -18,8 +19,12 @@ namespace kw::toolchain {
 Result<int> run_emulated(const EmulatedRun& run) {
   if (run.command.empty()) return fail(ErrorCode::kInvalid, "no program was named: kw emu run ./app ARGS");
   KW_TRY(const std::string program, find_program(run.command[0]));
-  KW_TRY(const TempDir folder, TempDir::create("kw-emu"));
-  const std::string status_path = folder / "findings";
+  // The count of findings comes back through memory that has a name only below /proc: nothing is left behind however
+  // this process ends.
+  const int status = memfd_create("kw-emu-status", MFD_CLOEXEC);
+  if (status < 0) return fail(ErrorCode::kIo, "no memory file for the status of {}: {}", program, std::strerror(errno));
+  const std::unique_ptr<const int, void (*)(const int*)> closed_at_end(&status, [](const int* fd) { close(*fd); });
+  const std::string status_path = fmt::format("/proc/{}/fd/{}", getpid(), status);
 
   std::vector<std::string> environment;
   for (char** each = environ; *each != nullptr; ++each)
@@ -44,11 +49,11 @@ Result<int> run_emulated(const EmulatedRun& run) {
   int state = 0;
   while (waitpid(child, &state, 0) < 0)
     if (errno != EINTR) return fail(ErrorCode::kIo, "{} was lost: {}", program, std::strerror(errno));
-  const auto findings = read_file(status_path, 64);
-  if (!findings)
+  char findings[64] = {};
+  if (pread(status, findings, sizeof findings - 1, 0) <= 0)
     return fail(ErrorCode::kInvalid, "{} does not use the emulated CUDA runtime (or ended before it was loaded); build it with kw nvcc", program);
   const int code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-  return code == 0 && std::strtoull(findings->c_str(), nullptr, 10) != 0 ? 1 : code;
+  return code == 0 && std::strtoull(findings, nullptr, 10) != 0 ? 1 : code;
 }
 
 }  // namespace kw::toolchain

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/demangle.h"
 #include "plan/runtime/state.h"
 #include "plan/tensor_map.h"
 
@@ -142,7 +143,7 @@ void Recorder::refuse_host_pointers(const LaunchRequest& request) const {
     --it;
     if (value - it->first < it->second)
       stop({"launch", Call::current(),
-            fmt::format("{} is given a pointer to host memory (parameter offset {})", request.kernel->name, offset),
+            fmt::format("{} is given a pointer to host memory (parameter offset {})", readable_name(request.kernel->name), offset),
             {"A plan has device memory only: copy the data with cudaMemcpyAsync into memory from cudaMalloc."}});
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/demangle.h"
 #include "plan/runtime/device_facts.h"
 #include "plan/runtime/request.h"
 
@@ -17,7 +18,7 @@ std::string text(const std::array<uint32_t, 3>& d) { return fmt::format("{}x{}x{
 
 std::string problem_of(const Kernel& kernel) {
   if (!kernel.module->problem.empty()) return kernel.module->problem;
-  if (kernel.entry == nullptr) return fmt::format("the device code has no kernel '{}'", kernel.name);
+  if (kernel.entry == nullptr) return fmt::format("the device code has no kernel '{}'", readable_name(kernel.name));
   return "";
 }
 
@@ -57,11 +58,11 @@ cudaError_t prepare_launch(Call& call, const void* function, const LaunchConfigu
                     std::min(static_cast<uint64_t>(limits.shared_per_block_optin_bytes), kernel->entry->static_shared_bytes);
   if (configuration.dynamic_shared_bytes > most)
     return refuse(cudaErrorInvalidValue, fmt::format("the launch of {} asks for {} bytes of dynamic shared memory; {} has at most {} for a block{}",
-                                                     kernel->name, configuration.dynamic_shared_bytes, target_of(backend).name, most,
+                                                     readable_name(kernel->name), configuration.dynamic_shared_bytes, target_of(backend).name, most,
                                                      kernel->entry->static_shared_bytes == 0 ? "" : " besides its static ones"));
   if (configuration.dynamic_shared_bytes > allowed)
     return refuse(cudaErrorInvalidValue,
-                  fmt::format("the launch of {} asks for {} bytes of dynamic shared memory; {} are allowed{}", kernel->name,
+                  fmt::format("the launch of {} asks for {} bytes of dynamic shared memory; {} are allowed{}", readable_name(kernel->name),
                               configuration.dynamic_shared_bytes, allowed,
                               kernel->max_dynamic_shared_bytes >= 0
                                   ? " by its attribute cudaFuncAttributeMaxDynamicSharedMemorySize"
@@ -72,30 +73,30 @@ cudaError_t prepare_launch(Call& call, const void* function, const LaunchConfigu
   for (size_t i = 0; i < 3; ++i) {
     if (request.grid[i] == 0 || request.block[i] == 0 || request.grid[i] > most_blocks[i] || request.block[i] > most_threads[i])
       return refuse(cudaErrorInvalidConfiguration, fmt::format("the launch of {} has grid {} and block {}; each must be from 1 to {} and {}",
-                                                               kernel->name, text(request.grid), text(request.block),
+                                                               readable_name(kernel->name), text(request.grid), text(request.block),
                                                                text(most_blocks), text(most_threads)));
     threads *= request.block[i];
     cluster *= std::min(request.cluster[i], 4096u);
     if (request.grid[i] % request.cluster[i] != 0)
-      return refuse(cudaErrorInvalidClusterSize, fmt::format("the launch of {} has grid {}, not a multiple of the cluster {}", kernel->name,
+      return refuse(cudaErrorInvalidClusterSize, fmt::format("the launch of {} has grid {}, not a multiple of the cluster {}", readable_name(kernel->name),
                                                              text(request.grid), text(request.cluster)));
   }
   if (threads > static_cast<uint64_t>(limits.threads_per_block))
-    return refuse(cudaErrorInvalidConfiguration, fmt::format("the launch of {} has {} threads in a block; {} are allowed", kernel->name,
+    return refuse(cudaErrorInvalidConfiguration, fmt::format("the launch of {} has {} threads in a block; {} are allowed", readable_name(kernel->name),
                                                              threads, limits.threads_per_block));
   if (kernel->entry->max_threads != 0 && threads > kernel->entry->max_threads)
     return refuse(cudaErrorInvalidValue, fmt::format("the launch of {} has {} threads in a block; __launch_bounds__ promised at most {}",
-                                                     kernel->name, threads, kernel->entry->max_threads));
+                                                     readable_name(kernel->name), threads, kernel->entry->max_threads));
   const auto clusters = static_cast<uint64_t>( kernel->nonportable_cluster ? limits.cluster_blocks_nonportable : limits.cluster_blocks);
   if (cluster > 1 && cluster > clusters)
-    return refuse(cudaErrorInvalidClusterSize, fmt::format("the launch of {} has clusters of {} blocks; the target allows {}", kernel->name,
+    return refuse(cudaErrorInvalidClusterSize, fmt::format("the launch of {} has clusters of {} blocks; the target allows {}", readable_name(kernel->name),
                                                            cluster, clusters));
 
   request.params.resize(kernel->entry->param_bytes);
   for (size_t i = 0; i < kernel->entry->params.size(); ++i) {
     const plan::ParamLayout& param = kernel->entry->params[i];
     if (arguments == nullptr || arguments[i] == nullptr)
-      return refuse(cudaErrorInvalidValue, fmt::format("the launch of {} gives no argument {}", kernel->name, i));
+      return refuse(cudaErrorInvalidValue, fmt::format("the launch of {} gives no argument {}", readable_name(kernel->name), i));
     std::memcpy(request.params.data() + param.offset, arguments[i], param.bytes);
   }
   return cudaSuccess;
