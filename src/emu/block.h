@@ -65,7 +65,7 @@ class Block {
   uint64_t clock() const;            // of the warp whose turn it is
   void sleep(uint32_t nanoseconds);  // the warp whose turn it is
 
-  // For run_warp.cc.
+  // For the run loop and terminators.cc.
   CodeCounts* counts_for(const Code& code);
   void arrive(WarpState& state, const Insn& insn, Mask lanes);       // a barrier instruction; see ops_control.h
   void lanes_exited(WarpState& state);

@@ -1,5 +1,5 @@
 // The slow, general path of `cvt`: any scalar type to any other with every rounding and saturation, one lane
-// at a time, exact. ops_convert.cc has vector loops for the forms that matter and falls back on this.
+// at a time, exact. convert_loops.cc has vector loops for the forms that matter and falls back on this.
 // Meaning: PTX ISA section 9.7.9, `cvt`. Internal to emu.
 #pragma once
 

@@ -10,12 +10,6 @@ namespace {
 
 using ptx::Space;
 
-bool consecutive(const uint64_t* addresses, unsigned bytes) {
-  uint64_t difference = 0;
-  for (uint64_t i = 0; i < kLanes; ++i) difference |= addresses[i] ^ (addresses[0] + i * bytes);
-  return difference == 0;
-}
-
 uint32_t distinct(uint64_t* values, int count) {
   std::sort(values, values + count);
   return static_cast<uint32_t>(std::unique(values, values + count) - values);
@@ -46,7 +40,7 @@ Direction stores(SpaceCounters& c) {
 }  // namespace
 
 uint32_t count_sectors(const uint64_t* addresses, Mask lanes, unsigned bytes) {
-  if (lanes == kFull && consecutive(addresses, bytes)) {
+  if (are_consecutive(addresses, lanes, bytes)) {
     return static_cast<uint32_t>((addresses[kLanes - 1] + bytes - 1) / 32 - addresses[0] / 32 + 1);
   }
   uint64_t sectors[2 * kLanes];
@@ -60,7 +54,7 @@ uint32_t count_sectors(const uint64_t* addresses, Mask lanes, unsigned bytes) {
 }
 
 Wavefronts count_wavefronts(const uint64_t* offsets, Mask lanes, unsigned bytes) {
-  if (lanes == kFull && bytes >= 4 && consecutive(offsets, bytes) && offsets[0] % 128 == 0) {
+  if (bytes >= 4 && are_consecutive(offsets, lanes, bytes) && offsets[0] % 128 == 0) {
     const uint32_t passes = bytes / 4;
     return {passes, passes};
   }

@@ -89,4 +89,9 @@ Status emit_op(Lowering& lowering, const LaneOp& op, Counters::Class instruction
   return {};
 }
 
+Status emit_integer(Lowering& lowering, const Form& form, const LaneOp* op) {
+  if (op == nullptr || !form.done()) return lowering.unsupported();
+  return emit_op(lowering, *op, Counters::kInteger);
+}
+
 }  // namespace kw::emu

@@ -67,7 +67,16 @@ ptx::Type last_type(const ptx::Instruction& instruction);
 // must have exactly that many. `sign_extend`: how a wider destination register is filled.
 Status emit_op(Lowering& lowering, const LaneOp& op, Counters::Class instruction_class, uint64_t imm = 0,
                uint32_t aux = 0, bool sign_extend = false);
-// The same on registers already at hand.
+// emit_op() of an integer instruction whose modifiers `form` has read; unsupported when `op` is null or some are left.
+Status emit_integer(Lowering& lowering, const Form& form, const LaneOp* op);
+// Lowers an integer instruction whose only modifier is its type, by the operation kSelect has for the type.
+template <const LaneOp* (*kSelect)(ptx::Type)>
+Status lower_typed(Lowering& lowering) {
+  Form form(lowering.instruction());
+  const ptx::Type type = form.take_type();
+  return emit_integer(lowering, form, kSelect(type));
+}
+// emit_op() on registers already at hand.
 void emit_on(Lowering& lowering, const LaneOp& op, Counters::Class instruction_class, Vreg destination,
              std::initializer_list<Vreg> sources, uint64_t imm = 0, uint32_t aux = 0);
 // A predicate source as the operand means it: a negated one is inverted into a temporary.

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "emu/memory_access.h"
+#include "emu/lane_addresses.h"
+#include "emu/unit_shadow.h"
 
 namespace kw::emu {
 
@@ -51,15 +52,9 @@ void GlobalShadow::View::access(const BlockContext& block, uint32_t warp, uint32
   if (block.linear_index >= kMaxBlocks) return;
   const bool strong = (flags & kStrong) != 0 && (flags & kBlockScope) == 0;
   const int kind = how == Access::kAtomic || strong ? 2 : how == Access::kWrite || how == Access::kMatrixWrite ? 0 : 1;
-  for (Mask rest = lanes; rest != 0;) {   // runs of adjacent lanes
-    const int lane = std::countr_zero(rest);
-    uint64_t begin = addresses[lane], end = begin;
-    while (rest != 0 && addresses[std::countr_zero(rest)] == end) {
-      end += bytes;
-      rest &= rest - 1;
-    }
+  for_runs(addresses, lanes, bytes, [&](int lane, uint64_t begin, uint64_t end) {
     const uint64_t key = key_of(block.linear_index, site, warp, static_cast<uint32_t>(lane));
-    const uint8_t needed = (begin | end) % 32 == 0 ? 5 : (begin | end) % 4 == 0 ? 2 : 0;
+    const uint8_t needed = unit_shift(begin, end);
     while (begin < end) {
       const uint64_t number = begin / kPageBytes, stop = std::min(end, (number + 1) * kPageBytes);
       Slot& slot = recent_[number % recent_.size()];
@@ -90,7 +85,7 @@ void GlobalShadow::View::access(const BlockContext& block, uint32_t warp, uint32
       }
       for (uint64_t u = from >> level->shift; u < to >> level->shift; ++u) add(level->records[u].kinds[kind], key);
     }
-  }
+  });
 }
 
 std::vector<Finding> GlobalShadow::finish(const Memory& memory, uint64_t max_findings) {

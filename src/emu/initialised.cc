@@ -35,13 +35,6 @@ bool reads(Access how) {
   return how == Access::kRead || how == Access::kMatrixRead || how == Access::kAsyncRead || how == Access::kAtomic;
 }
 
-bool is_consecutive(const uint64_t* addresses, Mask lanes, unsigned bytes) {
-  if (lanes != kFull) return false;
-  uint64_t difference = 0;
-  for (uint64_t i = 0; i < kLanes; ++i) difference |= addresses[i] ^ (addresses[0] + i * bytes);
-  return difference == 0;
-}
-
 }  // namespace
 
 void Initialised::begin(const BlockContext& block) {
@@ -66,7 +59,7 @@ void Initialised::access(Warp& warp, const Insn& insn, Space space, Access how, 
   if (space == Space::kGlobal) {
     Memory& memory = *warp.block->memory;
     if (!memory.tracks_initialised()) return;
-    if (is_consecutive(addresses, lanes, bytes)) {
+    if (are_consecutive(addresses, lanes, bytes)) {
       const bool fine = !read || memory.all_initialised(addresses[0], uint64_t{bytes} * kLanes);
       if (write) memory.mark_initialised(addresses[0], uint64_t{bytes} * kLanes);
       if (fine) return;

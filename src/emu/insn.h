@@ -31,7 +31,7 @@ using Handler = void (*)(Warp&, const Insn&);
 
 struct Insn {
   Handler full = nullptr;        // when all 32 lanes execute
-  Handler chain = nullptr;       // the same, and everything after it: see run_warp.h
+  Handler chain = nullptr;       // the same, and everything after it: see chain.h
   uint32_t op[4] = {kNone, kNone, kNone, kNone};
   uint64_t imm = 0;              // meaning is the handler's
   uint32_t aux = 0;              // meaning is the handler's

@@ -16,7 +16,7 @@
 // dependence (a destination slot is a source slot only when both name the same register: insn.h), so the
 // compiler vectorises them; keep lambdas branch-free where speed matters: `&`, `|` and `?:` on values.
 //
-// Every operation also has a chained handler, which goes on to the next instruction by itself (run_warp.h).
+// Every operation also has a chained handler, which goes on to the next instruction by itself (chain.h).
 // Where the compiler's vectorisation of a lane function is poor, vector_op<F, V> gives it a body of eight lanes,
 // V, used where the host has AVX2; V must give the same bits as F.
 #pragma once

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "emu/chain.h"
 #include "emu/function_lowering.h"
 #include "emu/mma_plan.h"
-#include "emu/run_warp.h"
 #include "emu/warp.h"
 
 namespace kw::emu {
@@ -18,9 +18,10 @@ constexpr uint32_t kMaxBankBytes = 16u << 20;
 constexpr uint64_t kMaxFrameBytes = 16u << 20;   // .local and .param variables of one frame, per thread
 
 using Table = std::span<const OpEntry> (*)();
-constexpr Table kTables[] = {move_ops, integer_ops, logic_ops, compare_ops, float_ops, half_ops, convert_ops,
-                             control_ops, warp_ops, memory_ops, atomic_ops, async_copy_ops, matrix_load_ops, mma_ops,
-                             cluster_ops, stack_ops};
+constexpr Table kTables[] = {
+    move_ops,   carry_ops,   integer_ops, bit_ops,   video_ops,      logic_ops,       compare_ops,
+    select_ops, float_ops,   half_ops,    convert_ops, control_ops,  shuffle_ops,     warp_ops,
+    memory_ops, atomic_ops,  async_copy_ops, matrix_load_ops, mma_ops, cluster_ops,   stack_ops};
 
 const std::unordered_map<std::string_view, std::vector<const OpEntry*>>& op_index() {
   static const auto index = [] {

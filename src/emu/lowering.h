@@ -88,15 +88,20 @@ struct OpEntry {
   bool (*accepts)(const ptx::Instruction&);
   Status (*lower)(Lowering&);
 };
-std::span<const OpEntry> move_ops();       // ops_move.cc: mov (packing too), cvta, isspacep, prmt, selp, set/setp in compare
-std::span<const OpEntry> integer_ops();    // ops_integer.cc: add … dp4a, bfe, video
+std::span<const OpEntry> move_ops();       // ops_move.cc: mov (packing too), cvta, isspacep, prmt
+std::span<const OpEntry> carry_ops();      // ops_carry.cc: add.cc addc sub.cc subc mad.cc madc, before integer_ops()
+std::span<const OpEntry> integer_ops();    // ops_integer.cc: add … dp4a
+std::span<const OpEntry> bit_ops();        // ops_bits.cc: popc clz bfind fns brev bfe bfi szext bmsk
+std::span<const OpEntry> video_ops();      // ops_video.cc: vadd … vset4
 std::span<const OpEntry> logic_ops();      // ops_logic.cc: and or xor not cnot lop3 shf shl shr, on predicates too
-std::span<const OpEntry> compare_ops();    // ops_compare.cc: set setp selp slct, every type
+std::span<const OpEntry> compare_ops();    // ops_compare.cc: set setp, every type
+std::span<const OpEntry> select_ops();     // ops_select.cc: selp slct
 std::span<const OpEntry> float_ops();      // ops_float.cc: f32, f64, approximations
 std::span<const OpEntry> half_ops();       // ops_half.cc: f16, f16x2, bf16, bf16x2
 std::span<const OpEntry> convert_ops();    // ops_convert.cc: cvt
 std::span<const OpEntry> control_ops();    // ops_control.cc: bra brx call ret exit trap bar barrier nanosleep fences
-std::span<const OpEntry> warp_ops();       // ops_warp.cc: shfl vote match redux activemask elect bar.warp.sync
+std::span<const OpEntry> shuffle_ops();    // ops_shuffle.cc: shfl
+std::span<const OpEntry> warp_ops();       // ops_warp.cc: vote match redux activemask elect bar.warp.sync
 std::span<const OpEntry> memory_ops();     // ops_memory.cc: ld st ldu prefetch
 std::span<const OpEntry> atomic_ops();     // ops_atomic.cc: atom red
 std::span<const OpEntry> async_copy_ops(); // ops_async_copy.cc: cp.async and its groups, mbarrier of sm_80

@@ -5,6 +5,7 @@
 // or written; when it returned false the block has been stopped with a finding and nothing may be touched.
 #pragma once
 
+#include "emu/lane_addresses.h"
 #include "emu/lowering.h"
 #include "emu/observer.h"
 #include "emu/warp.h"
@@ -59,10 +60,5 @@ inline bool resolve(Warp& warp, const Insn& insn, Access how, uint64_t* addresse
 // Offset in shared memory of a generic or shared address, for instructions that demand shared memory
 // (mbarrier, cp.async destinations). False: faulted.
 bool shared_offsets(Warp& warp, const Insn& insn, ptx::Space space, uint64_t* addresses, Mask lanes);
-
-template <typename F>
-inline void for_lanes(Mask lanes, F&& f) {
-  for (; lanes != 0; lanes &= lanes - 1) f(__builtin_ctz(lanes));
-}
 
 }  // namespace kw::emu

@@ -1,6 +1,6 @@
 // What a block in flight tells about itself while it runs with checks or counters: every memory access,
 // every synchronisation. The observer turns that into race and initialisation findings and memory
-// counters (race.cc, initialised.cc, count_access.cc; docs/design/checks.md says how).
+// counters (race.h, initialised.cc, count_access.cc; docs/design/checks.md says how).
 // Internal to emu. One LaunchObserver per launch, one Observer per block in flight (used again for the next
 // block of the same host thread); blocks share state only through the launch's GlobalShadow, whose outcome
 // does not depend on thread order.

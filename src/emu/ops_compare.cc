@@ -1,9 +1,7 @@
-// Comparison and selection: PTX ISA sections 9.7.6 and 9.7.7 (set, setp, slct, selp), testp and copysign of 9.7.3.
+// Comparison: set and setp, PTX ISA sections 9.7.6 and 9.7.7. What selects by a comparison is in ops_select.cc.
 //
 // A comparison is always computed as one bit per lane; what becomes of the bits (combined with a predicate,
 // stored to one or two predicates, spread to words) is done by one of two handlers that call it.
-#include <limits>
-
 #include "emu/float_lane.h"
 #include "emu/form.h"
 
@@ -317,102 +315,7 @@ Status lower_set(Lowering& l) {
   return {};
 }
 
-template <typename T>
-constexpr auto kSelp = [](T a, T b, bool p) -> T { return p ? a : b; };
-#if defined(__AVX2__)
-constexpr auto kSelp8 = [](__m256i a, __m256i b, __m256i p) -> __m256i { return _mm256_blendv_epi8(b, a, p); };
-constexpr const LaneOp* kSelp32 = &vector_op<kSelp<uint32_t>, kSelp8>;
-#else
-constexpr const LaneOp* kSelp32 = &lane_op<kSelp<uint32_t>>;
-#endif
-template <typename T>
-constexpr auto kSlctInteger = [](T a, T b, int32_t c) -> T { return c >= 0 ? a : b; };
-template <typename T, bool kFtz>
-constexpr auto kSlctFloat = [](T a, T b, float c) -> T { return flush_if<kFtz>(c) >= 0.0f ? a : b; };   // NaN: b
-
-const LaneOp* selp_op(unsigned bits) {
-  return bits == 16 ? &lane_op<kSelp<uint16_t>> : bits == 32 ? kSelp32
-         : bits == 64 ? &lane_op<kSelp<uint64_t>> : nullptr;
-}
-bool is_selectable(Type type) {
-  switch (type) {
-    case Type::kB16: case Type::kB32: case Type::kB64: case Type::kU16: case Type::kU32: case Type::kU64:
-    case Type::kS16: case Type::kS32: case Type::kS64: case Type::kF32: case Type::kF64: return true;
-    default: return false;
-  }
-}
-
-Status lower_selp(Lowering& l) {
-  Form form(l.instruction());
-  const Type type = form.take_type();
-  const LaneOp* op = is_selectable(type) ? selp_op(ptx::size_bits(type)) : nullptr;
-  if (!op || !form.done()) return l.unsupported();
-  return emit_op(l, *op, Counters::kMove);
-}
-
-Status lower_slct(Lowering& l) {
-  Form form(l.instruction());
-  const bool ftz = form.take("ftz");
-  const Type type = form.take_type(), by = form.take_type();
-  if (!is_selectable(type) || !form.done()) return l.unsupported();
-  const unsigned bits = ptx::size_bits(type);
-  const LaneOp* op = nullptr;
-  if (by == Type::kS32 && !ftz)
-    op = bits == 16 ? &lane_op<kSlctInteger<uint16_t>> : bits == 32 ? &lane_op<kSlctInteger<uint32_t>> : &lane_op<kSlctInteger<uint64_t>>;
-  else if (by == Type::kF32 && ftz)
-    op = bits == 16 ? &lane_op<kSlctFloat<uint16_t, true>> : bits == 32 ? &lane_op<kSlctFloat<uint32_t, true>> : &lane_op<kSlctFloat<uint64_t, true>>;
-  else if (by == Type::kF32)
-    op = bits == 16 ? &lane_op<kSlctFloat<uint16_t, false>> : bits == 32 ? &lane_op<kSlctFloat<uint32_t, false>> : &lane_op<kSlctFloat<uint64_t, false>>;
-  if (!op) return l.unsupported();
-  return emit_op(l, *op, Counters::kMove);
-}
-
-enum class Test : uint8_t { kFinite, kInfinite, kNumber, kNotNumber, kNormal, kSubnormal };
-template <Test kTest, typename T>
-constexpr auto kTestp = [](T x) -> bool {
-  const T magnitude = std::fabs(x);
-  constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::min();
-  if constexpr (kTest == Test::kFinite) return magnitude < infinity;
-  if constexpr (kTest == Test::kInfinite) return magnitude == infinity;
-  if constexpr (kTest == Test::kNumber) return !is_nan(x);
-  if constexpr (kTest == Test::kNotNumber) return is_nan(x);
-  // Zeros count as normal (PTX ISA, testp).
-  if constexpr (kTest == Test::kNormal) return ((magnitude >= least) & (magnitude < infinity)) | (magnitude == 0);
-  if constexpr (kTest == Test::kSubnormal) return (magnitude < least) & (magnitude > 0);
-};
-template <typename T>
-constexpr const LaneOp* kTests[] = {
-    &lane_op<kTestp<Test::kFinite, T>>, &lane_op<kTestp<Test::kInfinite, T>>, &lane_op<kTestp<Test::kNumber, T>>,
-    &lane_op<kTestp<Test::kNotNumber, T>>, &lane_op<kTestp<Test::kNormal, T>>, &lane_op<kTestp<Test::kSubnormal, T>>,
-};
-
-Status lower_testp(Lowering& l) {
-  Form form(l.instruction());
-  const int test = form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
-  const Type type = form.take_type();
-  if (test < 0 || !form.done()) return l.unsupported();
-  if (type == Type::kF32) return emit_op(l, *kTests<float>[test], Counters::kPredicate);
-  if (type == Type::kF64) return emit_op(l, *kTests<double>[test], Counters::kPredicate);
-  return l.unsupported();
-}
-
-constexpr auto kCopysign32 = [](uint32_t a, uint32_t b) -> uint32_t { return (a & 0x80000000u) | (b & 0x7fffffffu); };
-constexpr auto kCopysign64 = [](uint64_t a, uint64_t b) -> uint64_t {
-  return (a & 0x8000000000000000ull) | (b & 0x7fffffffffffffffull);
-};
-Status lower_copysign(Lowering& l) {
-  Form form(l.instruction());
-  const Type type = form.take_type();
-  if (!form.done()) return l.unsupported();
-  if (type == Type::kF32) return emit_op(l, lane_op<kCopysign32>, Counters::kFloat32);
-  if (type == Type::kF64) return emit_op(l, lane_op<kCopysign64>, Counters::kFloat64);
-  return l.unsupported();
-}
-
-constexpr OpEntry kOps[] = {
-    {"setp", nullptr, lower_setp}, {"set", nullptr, lower_set},     {"selp", nullptr, lower_selp},
-    {"slct", nullptr, lower_slct}, {"testp", nullptr, lower_testp}, {"copysign", nullptr, lower_copysign},
-};
+constexpr OpEntry kOps[] = {{"setp", nullptr, lower_setp}, {"set", nullptr, lower_set}};
 
 }  // namespace
 

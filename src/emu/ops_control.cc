@@ -1,5 +1,5 @@
 // bra brx call ret exit trap brkpt, barriers, fences, nanosleep (PTX ISA 9.7.12, 9.7.13). Branches, calls and
-// barriers are executed by the run loop itself (run_warp.cc); lowering marks them ends_block.
+// barriers are executed by the run loop itself (run_warp.cc, terminators.cc); lowering marks them ends_block.
 #include "emu/ops_control.h"
 
 #include <algorithm>

@@ -8,6 +8,8 @@
 #include <cfenv>
 #endif
 
+#include <limits>
+
 #include "emu/approx.h"
 #include "emu/form.h"
 
@@ -287,6 +289,48 @@ Status lower_min_max(Lowering& l) {
   return finish(l, form, op, Counters::kFloat32);
 }
 
+enum class Test : uint8_t { kFinite, kInfinite, kNumber, kNotNumber, kNormal, kSubnormal };
+template <Test kTest, typename T>
+constexpr auto kTestp = [](T x) -> bool {
+  const T magnitude = std::fabs(x);
+  constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::min();
+  if constexpr (kTest == Test::kFinite) return magnitude < infinity;
+  if constexpr (kTest == Test::kInfinite) return magnitude == infinity;
+  if constexpr (kTest == Test::kNumber) return !is_nan(x);
+  if constexpr (kTest == Test::kNotNumber) return is_nan(x);
+  // Zeros count as normal (PTX ISA, testp).
+  if constexpr (kTest == Test::kNormal) return ((magnitude >= least) & (magnitude < infinity)) | (magnitude == 0);
+  if constexpr (kTest == Test::kSubnormal) return (magnitude < least) & (magnitude > 0);
+};
+template <typename T>
+constexpr const LaneOp* kTests[] = {
+    &lane_op<kTestp<Test::kFinite, T>>, &lane_op<kTestp<Test::kInfinite, T>>, &lane_op<kTestp<Test::kNumber, T>>,
+    &lane_op<kTestp<Test::kNotNumber, T>>, &lane_op<kTestp<Test::kNormal, T>>, &lane_op<kTestp<Test::kSubnormal, T>>,
+};
+
+Status lower_testp(Lowering& l) {
+  Form form(l.instruction());
+  const int test = form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  const Type type = form.take_type();
+  if (test < 0 || !form.done()) return l.unsupported();
+  if (type == Type::kF32) return emit_op(l, *kTests<float>[test], Counters::kPredicate);
+  if (type == Type::kF64) return emit_op(l, *kTests<double>[test], Counters::kPredicate);
+  return l.unsupported();
+}
+
+constexpr auto kCopysign32 = [](uint32_t a, uint32_t b) -> uint32_t { return (a & 0x80000000u) | (b & 0x7fffffffu); };
+constexpr auto kCopysign64 = [](uint64_t a, uint64_t b) -> uint64_t {
+  return (a & 0x8000000000000000ull) | (b & 0x7fffffffffffffffull);
+};
+Status lower_copysign(Lowering& l) {
+  Form form(l.instruction());
+  const Type type = form.take_type();
+  if (!form.done()) return l.unsupported();
+  if (type == Type::kF32) return emit_op(l, lane_op<kCopysign32>, Counters::kFloat32);
+  if (type == Type::kF64) return emit_op(l, lane_op<kCopysign64>, Counters::kFloat64);
+  return l.unsupported();
+}
+
 bool on_floats(const ptx::Instruction& instruction) {
   const Type type = first_type(instruction);
   return (type == Type::kF32 || type == Type::kF64) && last_type(instruction) == type;
@@ -299,6 +343,7 @@ constexpr OpEntry kOps[] = {
     {"sin", on_floats, lower_special},    {"cos", on_floats, lower_special},    {"lg2", on_floats, lower_special},
     {"ex2", on_floats, lower_special},    {"tanh", on_floats, lower_special},   {"abs", on_floats, lower_abs_neg},
     {"neg", on_floats, lower_abs_neg},    {"min", on_floats, lower_min_max},    {"max", on_floats, lower_min_max},
+    {"testp", nullptr, lower_testp},      {"copysign", nullptr, lower_copysign},
 };
 
 }  // namespace

@@ -89,11 +89,6 @@ void lop3_predicate(Warp& warp, const Insn& insn) {
   store_lanes(warp.pred(insn.op[0]), insn.aux ? set & q : set | q, warp.exec);
 }
 
-Status finish(Lowering& l, const Form& form, const LaneOp* op) {
-  if (!op || !form.done()) return l.unsupported();
-  return emit_op(l, *op, Counters::kInteger);
-}
-
 Status lower_predicate(Lowering& l, Handler handler, size_t sources) {
   if (l.operand_count() != sources + 1)
     return l.invalid(fmt::format("takes {} operands, not {}", sources + 1, l.operand_count()));
@@ -134,12 +129,12 @@ Status lower_logic(Lowering& l) {
                      : opcode == "xor" ? KW_BIT_TYPES(kXor, type)
                      : opcode == "not" ? KW_BIT_TYPES(kNot, type)
                                        : KW_BIT_TYPES(kCnot, type);
-  return finish(l, form, op);
+  return emit_integer(l, form, op);
 }
 
 Status lower_shl(Lowering& l) {
   Form form(l.instruction());
-  return finish(l, form, [&] { const Type type = form.take_type(); return KW_BIT_TYPES(kShl, type); }());
+  return emit_integer(l, form, [&] { const Type type = form.take_type(); return KW_BIT_TYPES(kShl, type); }());
 }
 
 Status lower_shr(Lowering& l) {
@@ -154,14 +149,14 @@ Status lower_shr(Lowering& l) {
     case Type::kS64: op = &lane_op<kShr<int64_t>>; break;
     default: break;
   }
-  return finish(l, form, op);
+  return emit_integer(l, form, op);
 }
 
 Status lower_shf(Lowering& l) {
   Form form(l.instruction());
   const int direction = form.take_one_of({"l", "r"}), mode = form.take_one_of({"clamp", "wrap"});
   if (direction < 0 || mode < 0 || form.take_type() != Type::kB32) return l.unsupported();
-  return finish(l, form,
+  return emit_integer(l, form,
                 direction == 0 ? (mode == 0 ? &lane_op<kShf<true, true>> : &lane_op<kShf<true, false>>)
                                : (mode == 0 ? &lane_op<kShf<false, true>> : &lane_op<kShf<false, false>>));
 }

@@ -300,7 +300,6 @@ constexpr OpEntry kOps[] = {
 
 }  // namespace
 
-std::span<const OpEntry> video_ops();
-std::span<const OpEntry> video_ops() { return kOps; }   // joined to integer_ops() in ops_integer.cc
+std::span<const OpEntry> video_ops() { return kOps; }
 
 }  // namespace kw::emu

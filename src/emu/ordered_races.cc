@@ -1,9 +1,9 @@
 #include "emu/ordered_races.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "emu/memory_access.h"
+#include "emu/lane_addresses.h"
+#include "emu/race_finding.h"
 
 namespace kw::emu {
 namespace {
@@ -84,18 +84,10 @@ bool OrderedRaces::races(uint64_t other, uint32_t block, bool strong) const {
 
 void OrderedRaces::report(Warp& warp, const Insn& insn, int lane, uint64_t address, unsigned bytes, Access how,
                           uint64_t other, const char* did) {
-  Finding finding;
-  finding.kind = Finding::Kind::kRace;
-  finding.space = ptx::Space::kGlobal;
-  finding.address = address;
-  finding.bytes = bytes;
-  if (const Allocation* const holder = warp.block->memory->find(address)) {
-    finding.object = holder->label;
-    finding.object_offset = static_cast<int64_t>(address - holder->begin);
-  }
-  const char* const does = how == Access::kAtomic ? "updates atomically" : how == Access::kWrite || how == Access::kMatrixWrite ? "writes" : "reads";
-  finding.message = fmt::format("block {} {} offset {} of '{}' that block {} {}, with no release and acquire between",
-                                warp.block->linear_index, does, finding.object_offset, finding.object, block_of(other), did);
+  std::string where;
+  Finding finding = race_at(warp, ptx::Space::kGlobal, address, bytes, where);
+  finding.message = fmt::format("block {} {} {} that block {} {}, with no release and acquire between",
+                                warp.block->linear_index, verb(how, false), where, block_of(other), did);
   finding.other = party_at(sites_, launch_, static_cast<uint32_t>(other >> 11) & (kMaxSites - 1), block_of(other),
                            static_cast<uint32_t>(other >> 6 & 31), static_cast<uint32_t>(other >> 1 & 31));
   warp.block->report(warp, insn, lane, std::move(finding));
@@ -107,50 +99,26 @@ void OrderedRaces::access(Warp& warp, const Insn& insn, uint32_t site, uint8_t f
   const auto block = static_cast<uint32_t>(warp.block->linear_index);
   const bool strong = ((flags & kStrong) != 0 || how == Access::kAtomic) && (flags & kBlockScope) == 0;
   if (strong) synchronise(block, flags, how, addresses, lanes);
-  const bool writes = how == Access::kWrite || how == Access::kMatrixWrite || how == Access::kAtomic;
-  for (Mask rest = lanes; rest != 0;) {
-    const int lane = std::countr_zero(rest);
-    uint64_t begin = addresses[lane], end = begin;
-    while (rest != 0 && addresses[std::countr_zero(rest)] == end) {
-      end += bytes;
-      rest &= rest - 1;
-    }
+  const bool writes = is_write(how);
+  for_runs(addresses, lanes, bytes, [&](int lane, uint64_t begin, uint64_t end) {
     const uint64_t value = pack(block, agents_[block].clock, site, warp.index, lane, strong);
-    const uint8_t needed = (begin | end) % 32 == 0 ? 5 : (begin | end) % 4 == 0 ? 2 : 0;
-    while (begin < end) {
-      const uint64_t number = begin / 4096, stop = std::min(end, (number + 1) * 4096);
-      Page& page = pages_[number];
-      if (page.units.empty()) {
-        page.shift = needed;
-        page.units.resize(4096u >> needed);
-      } else if (page.shift > needed) {
-        const unsigned split = 1u << (page.shift - needed);
-        std::vector<Unit> finer;
-        finer.reserve(page.units.size() * split);
-        for (const Unit& unit : page.units) finer.insert(finer.end(), split, unit);
-        page.units = std::move(finer);
-        page.shift = needed;
+    units_.for_units(begin, end, [&](UnitShadow<uint64_t>::Unit& unit, uint64_t at, uint32_t unit_bytes) {
+      const auto compare = [&](uint64_t with, const char* did) {
+        const bool race = races(with, block, strong);
+        if (race) report(warp, insn, lane, at, unit_bytes, how, with, did);
+        return race;
+      };
+      compare(unit.write, "wrote");
+      if (writes) {
+        if (!compare(unit.first_read, "read")) compare(unit.last_read, "read");
+        unit.write = value;
+      } else if (unit.first_read == 0 || block_of(unit.first_read) == block) {
+        unit.first_read = value;
+      } else {
+        unit.last_read = value;
       }
-      const uint32_t step = 1u << page.shift;
-      for (uint64_t at = begin; at < stop; at += step) {
-        Unit& unit = page.units[(at & 4095) >> page.shift];
-        if (races(unit.write, block, strong)) report(warp, insn, lane, at, step, how, unit.write, "wrote");
-        if (writes) {
-          if (races(unit.first_read, block, strong)) {
-            report(warp, insn, lane, at, step, how, unit.first_read, "read");
-          } else if (races(unit.last_read, block, strong)) {
-            report(warp, insn, lane, at, step, how, unit.last_read, "read");
-          }
-          unit.write = value;
-        } else if (unit.first_read == 0 || block_of(unit.first_read) == block) {
-          unit.first_read = value;
-        } else {
-          unit.last_read = value;
-        }
-      }
-      begin = stop;
-    }
-  }
+    });
+  });
 }
 
 }  // namespace kw::emu

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/site_table.h"
+#include "emu/unit_shadow.h"
 
 namespace kw::emu {
 
@@ -24,8 +25,6 @@ class OrderedRaces {
 
  private:
   using VectorClock = std::vector<uint32_t>;   // empty: all zero
-  struct Unit { uint64_t write = 0, first_read = 0, last_read = 0; };
-  struct Page { uint8_t shift = 5; std::vector<Unit> units; };
   struct Agent {
     uint32_t clock = 1;
     bool has_fenced = false;
@@ -44,7 +43,7 @@ class OrderedRaces {
   bool active_ = false;
   bool any_order_ = false;
   std::vector<Agent> agents_;
-  std::unordered_map<uint64_t, Page> pages_;
+  UnitShadow<uint64_t> units_;
   std::unordered_map<uint64_t, VectorClock> objects_;
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "emu/site_table.h"
+#include "emu/unit_shadow.h"
 
 namespace kw::emu {
 
@@ -60,8 +61,6 @@ class BlockRaces {
     uint8_t warp = 0, bytes = 0;
     std::array<uint32_t, kLanes> offsets{}, groups{};
   };
-  struct Unit { uint32_t write = 0, first_read = 0, last_read = 0; };
-  struct Page { uint8_t shift = 5; std::vector<Unit> units; };
   struct Current {                   // the access being checked
     Warp& warp;
     const Insn& insn;
@@ -79,8 +78,11 @@ class BlockRaces {
   void cut();                        // forgets what happened, without claiming anything about it
   const Entry& entry(uint32_t value) const { return log_[(value >> 5) - log_base_]; }
   uint64_t address_of(const Entry& entry, int lane) const;
-  bool is_candidate(uint32_t value, uint32_t warp, bool partial) const;
-  void check(Current& current, uint32_t value, uint64_t begin, uint64_t end, bool other_wrote);
+  // Whether what `value` names may race with an access of `warp` now.
+  bool is_candidate(uint32_t value, uint32_t warp, bool partial) const {
+    return value >= floor_ && (partial || ((value ^ warp) & (kPending | 31)) != 0);
+  }
+  void check(Current& current, uint32_t value, uint64_t begin, uint64_t end);
   void check_granules(Current& current, uint32_t granule, uint32_t count, bool writes);
   void check_same_instruction(Current& current);
   void touch(Current& current, uint32_t granule, uint32_t count, bool writes, uint32_t value, uint32_t stored);
@@ -106,7 +108,7 @@ class BlockRaces {
 
   std::vector<uint32_t> writes_;                       // per granule
   std::vector<std::vector<uint32_t>> reads_;           // per warp, per granule
-  std::unordered_map<uint64_t, Page> pages_;           // by address / 4096
+  UnitShadow<uint32_t> units_;                         // of global memory
 
   std::array<uint32_t, kWarps> clock_{};
   std::array<VectorClock, kWarps> view_{};             // view_[w][u] > c: what u did at clock c is before w

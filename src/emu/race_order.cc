@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emu/memory_access.h"
+#include "emu/lane_addresses.h"
 
 namespace kw::emu {
 namespace {

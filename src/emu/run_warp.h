@@ -3,12 +3,6 @@
 // Lanes of a warp that stand at the same instruction of the same frame form a fragment. The fragment in the
 // deepest frame, and there the one at the lowest instruction, runs first, so lanes that diverged meet again
 // where their paths join. When a fragment spins, the turn goes round, so lanes may wait for each other.
-//
-// Chains: while all 32 lanes execute, the instructions of a basic block call each other. Insn::chain executes its
-// instruction and ends in a tail call of the next one's, so that dispatch costs one indirect jump, predicted per
-// instruction. The last one of a block, and every kChainLength-th, returns instead, with Warp::stopped_at set to the
-// next instruction to execute. A compiler that does not make the calls tail calls (an unoptimised build) nests
-// them kChainLength deep, no deeper.
 #pragma once
 
 #include <array>
@@ -84,10 +78,6 @@ struct WarpState {
   uint32_t deepest_local = 0;    // bytes of local memory a thread may have touched
   bool has_ready() const;
 };
-
-// Sets Insn::chain everywhere. Blocks must be known and Insn::special be set; an instruction whose chain is set
-// already keeps it where it may (LaneOp::chained).
-void link_chains(Code& code);
 
 enum class Turn : uint8_t { kOver, kBlocked, kYielded };
 // Runs the warp until every lane has exited, none can go on, or about `quantum` instructions ran.

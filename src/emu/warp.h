@@ -46,14 +46,14 @@ struct Warp {
   struct Frame* frame = nullptr; // the executing one (run_warp.h)
   bool gathered = false;         // the executing lanes stand at several instructions (collective.h)
   WarpState* state = nullptr;
-  const Insn* stopped_at = nullptr;   // where a chain of instructions ended (run_warp.h)
+  const Insn* stopped_at = nullptr;   // where a chain of instructions ended (chain.h)
 
   template <typename T>
   T* reg(uint32_t offset) { return reinterpret_cast<T*>(bank + offset); }
   Mask& pred(uint32_t offset) { return *reinterpret_cast<Mask*>(bank + offset); }
 };
 
-// The end of a chained handler (run_warp.h): a tail call.
+// The end of a chained handler (chain.h): a tail call.
 [[gnu::always_inline]] inline void go_on(Warp& warp, const Insn& insn) {
   const Insn& next = (&insn)[1];
   return next.chain(warp, next);
