@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "base/near_miss.h"
 
 namespace kw::ptx {
 namespace {
@@ -142,21 +143,6 @@ const Table& table() {
   return table;
 }
 
-unsigned edit_distance(std::string_view a, std::string_view b) {
-  std::vector<unsigned> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<unsigned>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    unsigned diagonal = row[0];
-    row[0] = static_cast<unsigned>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const unsigned above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 // The first PTX version that knows each architecture, with no suffix, with a, with f; 0 = never.
 struct TargetRow { int sm, plain, a, f; };
 constexpr TargetRow kTargets[] = {
@@ -226,16 +212,9 @@ const std::vector<Form>* forms_of(std::string_view opcode) {
 }
 
 std::string nearest_opcode(std::string_view opcode) {
-  if (opcode.size() > 30) return {};
-  std::string_view best;
-  unsigned distance = opcode.size() < 4 ? 2 : 3;
-  for (const Row& row : kRows) {
-    const unsigned own = edit_distance(opcode, row.opcode);
-    if (own >= distance) continue;
-    distance = own;
-    best = row.opcode;
-  }
-  return std::string(best);
+  std::vector<std::string> known;
+  for (const Row& row : kRows) known.emplace_back(row.opcode);
+  return nearest(opcode, known);
 }
 
 std::string readable(const Form& form) {

@@ -1,6 +1,7 @@
-// The parser's state and its productions, spread over parser.cc (module scope, functions),
-// parse_declaration.cc (variables, registers, initialisers), parse_body.cc (statements, instructions,
-// operands) and parse_constant.cc (constant expressions). Internal to ptx.
+// The parser's state and its productions, spread over parser.cc (errors, tokens, module scope), parse_directive.cc
+// (.version, .loc and the like), parse_function.cc (headers of functions), parse_declaration.cc (variables, registers,
+// initialisers), parse_body.cc (statements, instructions, labels), parse_operand.cc and parse_constant.cc (constant
+// expressions). Internal to ptx.
 // A production returns false after recording the first error; the text is read once, front to back.
 #pragma once
 
@@ -118,6 +119,7 @@ class Parser {
   bool name_operand(Operand& operand);
   bool element_of(Operand& operand);
   bool address_operand(Operand& operand);
+  bool byte_offset(Operand& operand, const char* start);  // "+4" or "-4" here; the operand's text begins at start
   bool operand_list(char close, std::vector<Operand>& elements, const char* what);
   bool constant_operand(Operand& operand);
   bool predicate_register(std::string_view name, Place place, uint32_t& id);

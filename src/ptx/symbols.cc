@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/near_miss.h"
+
 namespace kw::ptx {
 namespace {
 
@@ -21,23 +23,6 @@ bool split_number(std::string_view name, size_t prefix_length, uint64_t& number)
   number = 0;
   for (const char c : digits) number = number * 10 + static_cast<uint64_t>(c - '0');
   return true;
-}
-
-unsigned edit_distance(std::string_view a, std::string_view b, unsigned at_most) {
-  const size_t difference = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
-  if (difference > at_most) return at_most + 1;
-  std::vector<unsigned> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<unsigned>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    unsigned diagonal = row[0];
-    row[0] = static_cast<unsigned>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const unsigned above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -197,7 +182,6 @@ void Symbols::clear_ranges() {
 }
 
 std::string Symbols::nearest(std::string_view name) const {
-  if (name.size() > 64) return {};
   // Out of a range by number is the likeliest slip of generated code: say how far the range goes.
   size_t prefix = name.size();
   while (prefix > 1 && is_digit(name[prefix - 1])) --prefix;
@@ -206,15 +190,14 @@ std::string Symbols::nearest(std::string_view name) const {
     if (const Symbol* range = find_entry(head, hash_of(head), true); range != nullptr && ranges_[range->id].count > 0)
       return std::string(head) + std::to_string(ranges_[range->id].count - 1);
   }
-  const unsigned at_most = name.size() < 4 ? 1 : name.size() < 8 ? 2 : 3;
-  unsigned best = at_most + 1;
+  unsigned limit = slip_cost(name) + 1;
   std::string found;
   const size_t from = stack_.size() > 20'000 ? stack_.size() - 20'000 : 0;
-  for (size_t i = stack_.size(); i-- > from;) {
+  for (size_t i = stack_.size(); i-- > from && limit > 0;) {
     const Symbol& symbol = stack_[i];
     const bool range = symbol.kind == Symbol::Kind::kRange;
-    const unsigned distance = edit_distance(range ? head : name, symbol.name, at_most);
-    if (distance >= best) continue;
+    const unsigned cost = edit_cost(range ? head : name, symbol.name, limit - 1);
+    if (cost >= limit) continue;
     if (range) {
       uint64_t number = 0;
       if (!split_number(name, prefix, number) || number >= ranges_[symbol.id].count) continue;
@@ -222,7 +205,7 @@ std::string Symbols::nearest(std::string_view name) const {
     } else {
       found = symbol.name;
     }
-    best = distance;
+    limit = cost;
   }
   return found;
 }
