@@ -25,6 +25,7 @@ using NodeId = std::int32_t;
 
 enum class Kind { kReal, kInteger, kBoolean };
 std::string_view kind_name(Kind kind);
+Kind kind_of(DType dtype);
 
 enum class Op {
 #define KW_OP(id, name, group) id,

@@ -53,6 +53,4 @@ class GraphBuilder {
   Span span_;
 };
 
-Kind kind_of(DType dtype);
-
 }  // namespace kw::problem

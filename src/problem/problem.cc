@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "problem/near_miss.h"
+#include "base/near_miss.h"
 #include "problem/plan_memory.h"
 
 namespace kw::problem {
