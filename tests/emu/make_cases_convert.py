@@ -5,7 +5,7 @@ import random
 from fractions import Fraction
 
 import reference as R
-from make_cases import EDGE16, EDGE32, EDGE64, EDGEB, File, PREFIX, clamp, edges, hexes, pairs, signed, wrap
+from case_text import EDGE16, EDGE32, EDGE64, EDGEB, File, PREFIX, clamp, edges, hexes, pairs, signed, wrap
 from reference import BF16, E4M3, E5M2, F16, F32, F64, TF32
 
 FLOATS = {'f16': (F16, '%h'), 'bf16': (BF16, '%h'), 'f32': (F32, '%f'), 'f64': (F64, '%fd')}
