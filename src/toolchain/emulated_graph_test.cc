@@ -1,10 +1,7 @@
 // CUDA graphs in a whole program on the emulator. Skipped where there is no nvcc or no emulated runtime.
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "base/subprocess.h"
-#include "toolchain/installation.h"
-#include "toolchain/toolchain.h"
+#include "toolchain/emulated_program_for_test.h"
 
 namespace kw::toolchain {
 namespace {
@@ -143,20 +140,11 @@ int main() {
 )";
 
 TEST(EmulatedGraph, CapturedAndMadeByHand) {
-  const auto found = find_nvcc();
-  if (!found || !emulated_library()) GTEST_SKIP() << "no nvcc or no emulated runtime";
-  const auto folder = TempDir::create("kw-graph-test");
-  ASSERT_TRUE(folder);
-  ASSERT_TRUE(write_file(*folder / "program.cu", kProgram));
-  Command command;
-  auto argv = nvcc_command(*found, {"-O2", "-arch=sm_80", "-o", *folder / "program", *folder / "program.cu"});
-  ASSERT_TRUE(argv) << format_error(argv.error());
-  command.argv = *argv;
-  const auto compiled = run_process(command);
-  ASSERT_TRUE(compiled && compiled->succeeded()) << compiled->err;
-
+  if (!can_emulate_programs()) GTEST_SKIP() << "no nvcc or no emulated runtime";
+  const auto program = build_emulated(kProgram);
+  ASSERT_TRUE(program);
   Command run;
-  run.argv = {*folder / "program"};
+  run.argv = {program->path};
   const auto done = run_process(run);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->exit_code, 0) << done->err;

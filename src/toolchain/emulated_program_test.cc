@@ -1,10 +1,7 @@
 // Whole programs, host code and all, on the emulator. Skipped where there is no nvcc or no emulated runtime.
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "base/subprocess.h"
-#include "toolchain/installation.h"
-#include "toolchain/toolchain.h"
+#include "toolchain/emulated_program_for_test.h"
 
 namespace kw::toolchain {
 namespace {
@@ -60,24 +57,15 @@ int main(int argc, char** argv) {
 )";
 
 TEST(EmulatedProgram, RunsAndReportsWhatIsWrong) {
-  const auto found = find_nvcc();
-  if (!found || !emulated_library()) GTEST_SKIP() << "no nvcc or no emulated runtime";
-  const auto folder = TempDir::create("kw-program-test");
-  ASSERT_TRUE(folder);
-  ASSERT_TRUE(write_file(*folder / "program.cu", kProgram));
-  Command command;
-  auto argv = nvcc_command(*found, {"-O2", "-arch=sm_80", "-o", *folder / "program", *folder / "program.cu"});
-  ASSERT_TRUE(argv) << format_error(argv.error());
-  command.argv = *argv;
-  const auto compiled = run_process(command);
-  ASSERT_TRUE(compiled && compiled->succeeded()) << compiled->err;
-
+  if (!can_emulate_programs()) GTEST_SKIP() << "no nvcc or no emulated runtime";
+  const auto program = build_emulated(kProgram);
+  ASSERT_TRUE(program);
   Command run;
-  run.argv = {*folder / "program"};
+  run.argv = {program->path};
   const auto right = run_process(run);
   ASSERT_TRUE(right);
   EXPECT_EQ(right->out, "cudaSuccess 3496500 1000 500 500\n") << right->err;
-  run.argv = {*folder / "program", "1"};
+  run.argv = {program->path, "1"};
   const auto outside = run_process(run);
   ASSERT_TRUE(outside);
   EXPECT_EQ(outside->out.substr(0, 23), "cudaErrorIllegalAddress");
@@ -86,9 +74,9 @@ TEST(EmulatedProgram, RunsAndReportsWhatIsWrong) {
   // The exit code tells findings from a clean run.
   EmulatedRun emulated;
   emulated.check_races = true;
-  emulated.command = {*folder / "program", "0"};
+  emulated.command = {program->path, "0"};
   EXPECT_EQ(run_emulated(emulated).value(), 0);
-  emulated.command = {*folder / "program", "2"};
+  emulated.command = {program->path, "2"};
   EXPECT_EQ(run_emulated(emulated).value(), 1);
   emulated.command = {"/bin/true"};
   EXPECT_FALSE(run_emulated(emulated));
