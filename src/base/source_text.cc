@@ -69,4 +69,27 @@ std::string trimmed_line(std::string_view text, uint32_t line) {
   return printable(shown, shown.size());
 }
 
+std::string printable_text(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
+    const unsigned first = byte(0);
+    size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; ++i) {
+      if ((byte(i) & 0xc0) != 0x80) length = 0;
+    }
+    // Longer than needed, a surrogate, beyond the last code point (The Unicode Standard, table 3-7).
+    if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) || (first == 0xf0 && byte(1) < 0x90) ||
+        (first == 0xf4 && byte(1) > 0x8f)) {
+      length = 0;
+    }
+    const bool control = (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f || (first == 0xc2 && byte(1) < 0xa0);
+    if (control) length = 0;
+    if (length == 0) out += '?';
+    else out += text.substr(at, length);
+    at += std::max<size_t>(length, 1);
+  }
+  return out;
+}
+
 }  // namespace kw

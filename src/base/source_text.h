@@ -18,4 +18,7 @@ std::string excerpt(std::string_view text, uint32_t line, std::string_view inden
 // Line `line` of `text` (from 1) without the blanks around it; empty when there is none.
 std::string trimmed_line(std::string_view text, uint32_t line);
 
+// `text` as valid UTF-8 without control characters but line ends and tabs: what is neither becomes "?", byte by byte.
+std::string printable_text(std::string_view text);
+
 }  // namespace kw

@@ -32,5 +32,16 @@ TEST(TrimmedLine, HasNoBlanksAround) {
   EXPECT_EQ(trimmed_line("one", 7), "");
 }
 
+TEST(PrintableText, KeepsTextAndReplacesWhatIsNone) {
+  EXPECT_EQ(printable_text("a\tb\nc"), "a\tb\nc");
+  EXPECT_EQ(printable_text("\x1b[31m\r\x7f"), "?[31m??");
+  EXPECT_EQ(printable_text("\xc3\xa4\xe2\x80\xa6\xf0\x9f\x98\x80"), "\xc3\xa4\xe2\x80\xa6\xf0\x9f\x98\x80");
+  EXPECT_EQ(printable_text("\xff\xc3"), "??");                    // no lead byte; nothing follows
+  EXPECT_EQ(printable_text("\xc0\x80\xe0\x80\x80"), "?????");    // longer than needed
+  EXPECT_EQ(printable_text("\xed\xa0\x80"), "???");              // a surrogate
+  EXPECT_EQ(printable_text("\xf4\x90\x80\x80"), "????");         // beyond the last code point
+  EXPECT_EQ(printable_text("\xc2\x85"), "??");                    // a control character of two bytes
+}
+
 }  // namespace
 }  // namespace kw

@@ -1,45 +1,26 @@
-#include <filesystem>
-
 #include "base/file.h"
 #include "command/command.h"
 #include "judge/evaluate.h"
+#include "judge/evidence.h"
 #include "judge/page.h"
+#include "judge/suite.h"
 #include "problem/problem.h"
 
 namespace kw::command {
 namespace {
 
-// Source text for the page: the candidate itself, or a file inside its folder; nothing else is opened, whatever
-// a candidate's #line directives say.
-judge::SourceText source_of(const std::string& candidate) {
-  namespace fs = std::filesystem;
-  return [candidate](const std::string& file) -> std::string {
-    std::error_code ignored;
-    fs::path path = candidate;
-    const fs::path named = file;
-    if (fs::is_directory(path, ignored)) {
-      if (named.is_absolute()) return "";
-      for (const auto& part : named) {
-        if (part == "..") return "";
-      }
-      path /= named;
-    } else if (named.filename() != path.filename()) {
-      return "";
-    }
-    auto text = read_file(path.string(), 4 << 20);
-    return text ? *text : "";
-  };
-}
-
-Result<int> run(const Invocation& invocation, const Output& output) {
-  KW_TRY(auto problem, problem::load_problem(invocation.text("problem")));
+judge::Options options_of(const Invocation& invocation) {
   judge::Options options;
   options.target = invocation.text("target");
   if (invocation.has("seed")) options.seed = invocation.integer("seed");
   options.threads = static_cast<int>(invocation.integer("threads"));
   options.kernel_deadline_s = invocation.real("deadline", options.kernel_deadline_s);
-  const bool json = invocation.flag("json");
+  return options;
+}
 
+Result<int> run_one(const Invocation& invocation, const Output& output) {
+  KW_TRY(auto problem, problem::load_problem(invocation.text("problem")));
+  const judge::Options options = options_of(invocation);
   const std::string candidate = invocation.text("candidate");
   const std::string meaning = problem.description.empty() ? "" : fmt::format(" (\"{}\")", problem.description);
   output.note(fmt::format("judging {} as {}{} for {}\n", candidate, problem.name, meaning, options.target));
@@ -51,8 +32,49 @@ Result<int> run(const Invocation& invocation, const Output& output) {
     }
   };
   KW_TRY(auto verdict, judge::evaluate(problem, candidate, options, progress));
-  output.out(json ? judge::to_json(verdict) : judge::page(verdict, source_of(candidate)));
+  if (invocation.has("evidence")) {
+    KW_TRY(const std::string stored, judge::store(invocation.text("evidence"), problem, verdict));
+    output.note(fmt::format("stored as {}\n", stored));
+  }
+  output.out(invocation.flag("json") ? judge::to_json(verdict) : judge::page(verdict, judge::source_text_of(candidate)));
   return judge::exit_code(verdict.outcome);
+}
+
+Result<int> run_suite(const Invocation& invocation, const Output& output) {
+  judge::SuiteOptions options;
+  options.judge = options_of(invocation);
+  options.jobs = static_cast<int>(invocation.integer("jobs"));
+  const auto progress = [&](const judge::SuiteCase& c, size_t done, size_t all) {
+    output.note(fmt::format("{:>{}}/{} {}", done, fmt::formatted_size("{}", all), all, judge::line_of(c)));
+  };
+  KW_TRY(const judge::Suite suite, judge::run_suite(invocation.text("suite"), options, progress));
+  if (invocation.has("junit")) KW_TRY_VOID(write_file(invocation.text("junit"), judge::junit_xml(suite)));
+  if (invocation.has("summary")) KW_TRY_VOID(write_file(invocation.text("summary"), judge::markdown_summary(suite)));
+  output.out(judge::closing_line(suite) + "\n");
+  return suite.as_expected() == suite.cases.size() ? 0 : 1;
+}
+
+// 0: the same verdict; 1: another.
+Result<int> recheck(const Invocation& invocation, const Output& output) {
+  KW_TRY(const judge::Recheck result, judge::recheck(invocation.text("recheck"), [&](const judge::RungReport& report, bool finished) {
+           if (finished) output.note(judge::ladder_line(report) + "\n");
+         }));
+  for (const std::string& difference : result.differences) output.out(difference + "\n");
+  output.out(fmt::format("{}: {}\n", result.differences.empty() ? "the same verdict" : "another verdict", judge::name_of(result.verdict.outcome)));
+  return result.differences.empty() ? 0 : 1;
+}
+
+Result<int> run(const Invocation& invocation, const Output& output) {
+  const bool pair = invocation.has("problem") && invocation.has("candidate");
+  for (const auto& [name, face] : {std::pair{"suite", &run_suite}, std::pair{"recheck", &recheck}}) {
+    if (!invocation.has(name)) continue;
+    if (invocation.has("problem") || (invocation.has("suite") && invocation.has("recheck"))) {
+      return fail(ErrorCode::kInvalid, "give one of these: PROBLEM and CANDIDATE, --suite, --recheck");
+    }
+    return face(invocation, output);
+  }
+  if (!pair) return fail(ErrorCode::kInvalid, "name a problem and a candidate: kw judge PROBLEM CANDIDATE; or --suite DIR; or --recheck VERDICT");
+  return run_one(invocation, output);
 }
 
 }  // namespace
@@ -62,10 +84,17 @@ Command judge_command() {
           "say whether a candidate computes a problem, and if not, where and why",
           "Climbs the ladder: compile, record, contract, smallest, shapes, schedules; the first rung that fails decides.\n"
           "No GPU is needed. Exit code: 0 correct, 1 any other verdict, 2 unreadable input, 3 not checked.\n"
-          "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu",
-          {{"problem", ArgumentKind::kPath, true, true, "", "a problem file", {}},
-           {"candidate", ArgumentKind::kPath, true, true, "", "a .cu file with KW_ENTRY, or a folder of them", {}},
+          "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu\n"
+          "         kw judge --suite problems --junit verdicts.xml",
+          {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
+           {"candidate", ArgumentKind::kPath, true, false, "", "a .cu file with KW_ENTRY, or a folder of them", {}},
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile and judge for", {}},
+           {"suite", ArgumentKind::kPath, false, false, "", "judge a folder of fixtures, or of problems with their candidates", {}},
+           {"jobs", ArgumentKind::kInteger, false, false, "0", "of a suite: candidates at once; 0: one per core", {}},
+           {"junit", ArgumentKind::kPath, false, false, "", "of a suite: write JUnit XML here", {}},
+           {"summary", ArgumentKind::kPath, false, false, "", "of a suite: write a Markdown summary here", {}},
+           {"recheck", ArgumentKind::kPath, false, false, "", "judge again what a stored verdict is about, and compare", {}},
+           {"evidence", ArgumentKind::kPath, false, false, "", "keep the verdict, the problem and the candidate in this store", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print the verdict as JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},
            {"threads", ArgumentKind::kInteger, false, false, "0", "host threads for emulation; 0: all cores", {}},

@@ -6,6 +6,7 @@
 
 #include "arch/target.h"
 #include "base/check.h"
+#include "judge/evidence.h"
 #include "judge/rungs.h"
 
 namespace kw::judge {
@@ -62,6 +63,9 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
   verdict.candidate = candidate_path;
   verdict.target = options.target;
   verdict.seed = climb.seed;
+  verdict.problem_file = problem.file;
+  verdict.options = options;
+  KW_TRY(verdict.evidence, evidence_of(problem, candidate_path));
   for (int i = 0; i < kRungs; ++i) verdict.ladder[i].rung = kLadder[i].rung;
 
   for (int i = 0; i < kRungs; ++i) {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -15,18 +14,6 @@
 #include "problem/problem.h"
 
 namespace kw::judge {
-
-struct Options {
-  std::string target = "sm_80";
-  std::optional<uint64_t> seed;        // none: a fresh secret one
-  int threads = 0;                     // host threads for emulation; 0: all
-  double kernel_deadline_s = 60;       // wall time of one emulated plan
-  double host_deadline_s = 10;         // wall time of the candidate's host code per workload
-  double compile_deadline_s = 300;
-  int judge_shapes = 3;                // shapes of the judge's own choosing
-  int schedules = 4;                   // besides the first
-  std::string cache_dir;               // empty: the default one
-};
 
 // Called when a rung starts (status kNotRun, `detail` may say what is being done) and when it has ended.
 using Progress = std::function<void(const RungReport& report, bool finished)>;

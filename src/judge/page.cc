@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/file.h"
 #include "base/source_text.h"
 #include "emu/finding_text.h"
 #include "judge/element.h"
@@ -130,6 +132,25 @@ std::string title(const Outcome& outcome) {
 }
 
 }  // namespace
+
+SourceText source_text_of(const std::string& candidate_path) {
+  namespace fs = std::filesystem;
+  return [candidate_path](const std::string& file) -> std::string {
+    std::error_code ignored;
+    fs::path path = candidate_path;
+    const fs::path named = file;
+    if (fs::is_directory(path, ignored)) {
+      if (named.is_absolute()) return "";
+      for (const auto& part : named) {
+        if (part == "..") return "";
+      }
+      path /= named;
+    } else if (named.filename() != path.filename()) {
+      return "";
+    }
+    return read_file(path.string(), 4 << 20).value_or("");
+  };
+}
 
 std::string ladder_line(const RungReport& report) {
   const char* status = report.status == RungReport::Status::kPassed   ? "ok"

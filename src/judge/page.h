@@ -13,6 +13,9 @@ namespace kw::judge {
 // Gives the text of a candidate's source file by its relative path; empty when it cannot be had.
 using SourceText = std::function<std::string(const std::string& file)>;
 
+// Of a candidate: the file itself, or a file inside its folder. Nothing else is opened, whatever #line directives say.
+SourceText source_text_of(const std::string& candidate_path);
+
 std::string page(const Verdict& verdict, const SourceText& source);
 // One line of the ladder, as shown live: "  shapes      ok     0.41 s  7 shapes …".
 std::string ladder_line(const RungReport& report);

@@ -36,6 +36,19 @@ struct WorkloadName {
 using emu::SourcePlace;  // the candidate's files are named relative to its folder, all others by absolute paths
 bool is_candidates(const std::string& file);  // by that rule
 
+// What the caller asks of the judge.
+struct Options {
+  std::string target = "sm_80";
+  std::optional<uint64_t> seed;        // none: a fresh secret one
+  int threads = 0;                     // host threads for emulation; 0: all
+  double kernel_deadline_s = 60;       // wall time of one emulated plan
+  double host_deadline_s = 10;         // wall time of the candidate's host code per workload
+  double compile_deadline_s = 300;
+  int judge_shapes = 3;                // shapes of the judge's own choosing
+  int schedules = 4;                   // besides the first
+  std::string cache_dir;               // empty: the default one
+};
+
 // --- outcomes -----------------------------------------------------------------------------------------------
 struct CompileError {
   struct Diagnostic {
@@ -119,8 +132,24 @@ struct RungReport {
   std::string detail;  // "5 shapes, 1.2e6 warp instructions"; empty when not run
 };
 
+// Hashes (base/hash.h) of what was judged.
+struct Evidence {
+  struct File {
+    std::string path, hash;          // relative to the candidate's folder; of a single file its name
+    bool operator==(const File&) const = default;
+  };
+  std::string problem;               // of the problem's text
+  std::vector<File> sources;         // by path
+  bool operator==(const Evidence&) const = default;
+};
+
+inline constexpr std::string_view kVerdictSchema = "kernelwright/verdict/1";
+
 struct Verdict {
   std::string problem, candidate, target;
+  std::string problem_file;
+  Evidence evidence;
+  Options options;
   std::string candidate_hash;  // of the sources
   uint64_t seed = 0;           // everything the judge chose follows from it
   std::array<RungReport, kRungs> ladder;
@@ -129,6 +158,6 @@ struct Verdict {
   bool correct() const { return std::holds_alternative<Correct>(outcome); }
 };
 
-std::string to_json(const Verdict& verdict);  // schema "kernelwright/verdict/1", stable key order
+std::string to_json(const Verdict& verdict);  // schema kVerdictSchema, stable key order
 
 }  // namespace kw::judge

@@ -149,12 +149,19 @@ std::string to_json(const Verdict& verdict) {
                       {"seconds", rung.seconds},
                       {"detail", rung.detail}});
   }
-  Json out{{"schema", "kernelwright/verdict/1"},
+  Json sources = Json::array();
+  for (const Evidence::File& file : verdict.evidence.sources) sources.push_back({{"path", file.path}, {"hash", file.hash}});
+  const Options& asked = verdict.options;
+  Json out{{"schema", std::string(kVerdictSchema)},
            {"problem", verdict.problem},
+           {"problem_file", verdict.problem_file},
            {"candidate", verdict.candidate},
            {"candidate_hash", verdict.candidate_hash},
            {"target", verdict.target},
            {"seed", verdict.seed},
+           {"options", {{"judge_shapes", asked.judge_shapes}, {"schedules", asked.schedules},
+                        {"kernel_deadline_s", asked.kernel_deadline_s}, {"host_deadline_s", asked.host_deadline_s}}},
+           {"evidence", {{"problem", verdict.evidence.problem}, {"sources", sources}}},
            {"device", "PTX emulator"},
            {"verdict", std::string(name_of(verdict.outcome))},
            {"decided_by", verdict.decided_by ? Json(std::string(name_of(*verdict.decided_by))) : Json(nullptr)},

@@ -6,6 +6,8 @@
 namespace kw::problem {
 namespace {
 
+constexpr std::size_t kMostCandidates = 256;
+
 constexpr std::size_t kMostWorkloads = 256;
 constexpr Role kRoles[] = {Role::kSmallest, Role::kShape, Role::kEmulator, Role::kReal};
 
@@ -98,6 +100,20 @@ Status Parser::parse_tolerance() {
   if (!(problem_.tolerance_factor >= 1 && problem_.tolerance_factor <= 64))
     return fail(error(number, "the factor lies between 1 (no margin over an honest kernel) and 64"));
   return end_line("the factor");
+}
+
+// sm_80: "kernels/row_softmax.cu"
+Status Parser::parse_candidate() {
+  KW_TRY(const Token target, expect_name("a target, as in sm_80: \"kernels/k.cu\""));
+  if (!target.text.starts_with("sm_")) return fail(error(target, fmt::format("'{}' is no target; targets are sm_80, sm_90a, …", target.text)));
+  KW_TRY_VOID(expressions_->expect(":", "after the target of a candidate"));
+  const Token path = cursor_.next();
+  if (path.form != Token::Form::kString || path.text.empty())
+    return fail(error(path, fmt::format("expected the path of a candidate in quotes, found {}", token_text(path))));
+  if (problem_.candidates.size() >= kMostCandidates)
+    return fail(error(target, fmt::format("a problem has at most {} candidates", kMostCandidates)));
+  problem_.candidates.push_back({std::string(target.text), std::string(path.text), span(path)});
+  return end_line("a candidate");
 }
 
 }  // namespace kw::problem

@@ -16,7 +16,8 @@ struct Section {
 };
 constexpr Section kSections[] = {{"axes", false},     {"attributes", false}, {"inputs", true},
                                  {"outputs", true},   {"reference", true},   {"workloads", true},
-                                 {"tolerance", false}};
+                                 {"tolerance", false},
+                                 {"candidates", false}};
 
 }  // namespace
 
@@ -126,7 +127,7 @@ Status Parser::parse_section(std::size_t& next) {
     return fail(
         error(word,
               "expected a section at the start of a line: axes, attributes, inputs, outputs, reference, "
-              "workloads or tolerance"));
+              "workloads, tolerance or candidates"));
   std::size_t index = 0;
   std::vector<std::string> known;
   for (const Section& section : kSections) {
@@ -142,7 +143,7 @@ Status Parser::parse_section(std::size_t& next) {
     skip_body();
     return fail(error(
         word, fmt::format("section '{}' comes too late or twice; the order is axes, attributes, inputs, "
-                          "outputs, reference, workloads, tolerance",
+                          "outputs, reference, workloads, tolerance, candidates",
                           word.text)));
   }
   next = index + 1;
@@ -171,7 +172,8 @@ Status Parser::parse_item(std::string_view section) {
   if (section == "outputs") return parse_output();
   if (section == "reference") return parse_statement();
   if (section == "workloads") return parse_workload();
-  return parse_tolerance();
+  if (section == "tolerance") return parse_tolerance();
+  return parse_candidate();
 }
 
 void Parser::finish(std::size_t next) {

@@ -65,10 +65,11 @@ class Parser {
   Status check_shape(const SymbolicShape& declared, NodeId node, const Token& name) const;
   Status check_output_kind(const TensorDecl& output, NodeId node, const Token& name) const;
 
-  // --- workloads and tolerance
+  // --- workloads, tolerance, candidates
   Status parse_workload();
   Status parse_setting(Workload& workload);
   Status parse_tolerance();
+  Status parse_candidate();
 
   Problem problem_;
   GraphBuilder builder_;

@@ -89,6 +89,13 @@ struct Workload {
   Span span;
 };
 
+// An implementation that must be correct: `sm_80: "kernels/row_softmax.cu"`.
+struct CandidateFile {
+  std::string target;
+  std::string path;         // as written: from the folder of the problem file, or from one above it
+  Span span;
+};
+
 struct Problem {
   std::string name;         // an identifier
   std::string description;  // one line
@@ -100,6 +107,7 @@ struct Problem {
   Graph graph;
   std::vector<NamedNode> names;     // in order of assignment: named intermediates and outputs
   std::vector<Workload> workloads;  // in order of the text
+  std::vector<CandidateFile> candidates;
   double tolerance_factor = 4;      // `tolerance: factor = 4`
   std::string file;
   std::string text;  // the source, whole

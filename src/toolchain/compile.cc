@@ -24,10 +24,6 @@ constexpr size_t kMaxFiles = 2000;
 constexpr uint64_t kMaxSourceBytes = uint64_t{64} << 20;
 constexpr size_t kMaxLog = 65536;
 
-struct Source {
-  std::string relative, text;
-};
-
 // Every regular file of the candidate, sorted. Links are not followed: a link out of the folder names a file
 // that the candidate does not hold.
 Result<std::vector<Source>> read_sources(const fs::path& path, bool folder) {
@@ -54,7 +50,7 @@ Result<std::vector<Source>> read_sources(const fs::path& path, bool folder) {
     sources.push_back({fs::relative(it->path(), path, error).string(), std::move(text)});
   }
   if (error) return fail(ErrorCode::kIo, "{} cannot be read: {}", path.string(), error.message());
-  std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.relative < b.relative; });
+  std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.path < b.path; });
   return sources;
 }
 
@@ -103,6 +99,13 @@ constexpr uint64_t kWorkBytes = uint64_t{1} << 30;
 
 }  // namespace
 
+Result<std::vector<Source>> candidate_sources(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = fs::canonical(path, error);
+  if (error) return fail(ErrorCode::kNotFound, "{}: {}", path, error.message());
+  return read_sources(whole, fs::is_directory(whole, error));
+}
+
 Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Candidate& candidate, const CompileOptions& options) {
   KW_TRY(const arch::Target* target, arch::find_target(candidate.target));
   std::error_code error;
@@ -113,7 +116,7 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   KW_TRY(const std::vector<Source> sources, read_sources(path, is_folder));
   std::vector<std::string> units;
   for (const Source& source : sources)
-    if (is_cuda(source.relative) || !is_folder) units.push_back(source.relative);
+    if (is_cuda(source.path) || !is_folder) units.push_back(source.path);
   if (units.empty()) return fail(ErrorCode::kNotFound, "{} holds no .cu file", path.string());
   for (const std::string& flag : candidate.flags) KW_TRY_VOID(check_flag(flag));
 
@@ -123,11 +126,11 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   KW_TRY(const std::string runtime, read_file(library));
   Hasher hasher;
   hasher.add("compile 1").add(nvcc.version).add(nvcc.root).add(nvcc.host_compiler).add(target->name).add(hash_hex(runtime));
-  for (const Source& header : headers) hasher.add(header.relative).add(header.text);
+  for (const Source& header : headers) hasher.add(header.path).add(header.text);
   hasher.add(folder.string());   // the program's line tables carry it
   for (const std::string& flag : candidate.flags) hasher.add(flag);
   for (const std::string& trusted : options.include_folders) hasher.add(trusted);
-  for (const Source& source : sources) hasher.add(source.relative).add(source.text);
+  for (const Source& source : sources) hasher.add(source.path).add(source.text);
 
   Compiled compiled;
   compiled.key = hasher.hex();

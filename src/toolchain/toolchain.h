@@ -44,6 +44,13 @@ struct Candidate {
   std::vector<std::string> flags;        // further nvcc flags: -D…, -I relative to the folder, --use_fast_math …
 };
 
+// The files that are the candidate, by path, as the compiler is shown them. Links are not followed, hidden folders not
+// entered. kLimit beyond 2000 files or 64 MiB.
+struct Source {
+  std::string path, text;                // relative to the candidate's folder; of a single file its name
+};
+Result<std::vector<Source>> candidate_sources(const std::string& path);
+
 struct CompileOptions {
   double wall_seconds = 300;
   uint64_t memory_bytes = uint64_t{6} << 30;

@@ -1,4 +1,4 @@
-// Every case of tests/judge (docs/formats/judge_case.md), one GoogleTest case each, judged end to end: compiler and
+// Every fixture of tests/judge (docs/formats/fixture.md), one GoogleTest case each, judged end to end: compiler and
 // host code in the jail, device code on the emulator. Besides the verdict each case must keep the judge's house
 // clean: no process of the candidate left, no temporary file left, no secret of the environment in what is said.
 #include <gtest/gtest.h>
@@ -7,17 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 
 #include "base/file.h"
 #include "base/jail.h"
 #include "judge/evaluate.h"
+#include "judge/fixture.h"
 #include "judge/page.h"
-#include "judge_case.h"
 #include "toolchain/toolchain.h"
 
-namespace kw::judge_cases {
+namespace kw::judge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,55 +50,38 @@ size_t columns(std::string_view line) {
 
 class JudgeCase : public testing::Test {
  public:
-  JudgeCase(Case c, std::string target) : case_(std::move(c)), target_(std::move(target)) {}
+  JudgeCase(Fixture fixture, std::string target) : fixture_(std::move(fixture)), target_(std::move(target)) {}
 
   void SetUp() override {
     static const std::string reason = missing();
     if (!reason.empty()) GTEST_SKIP() << reason;
     // Outside what is judged, so that a leftover in either shows.
-    const std::string folder = std::string(KW_CASES_BUILD_DIR) + "/" + case_.name + "." + target_;
+    const std::string folder = std::string(KW_CASES_BUILD_DIR) + "/" + fixture_.name + "." + target_;
     fs::remove_all(folder);
     temporary_ = folder + "/tmp";
     ASSERT_TRUE(make_folder(temporary_));
     ::setenv("TMPDIR", temporary_.c_str(), 1);
     ::setenv(kSecretName, kSecret, 1);
-    candidate_ = case_.path;
-    if (case_.base.empty()) return;
-    candidate_ = source(case_.base);
-    if (case_.edits.empty()) return;
-    auto text = read_file(candidate_);
-    ASSERT_TRUE(text) << text.error().message;
-    auto edited = apply(case_.edits, *text);
-    ASSERT_TRUE(edited) << edited.error().message;
-    candidate_ = folder + "/" + fs::path(case_.name).filename().string() + ".cu";
-    ASSERT_TRUE(write_file(candidate_, *edited));
+    auto candidate = materialise(fixture_, folder);
+    ASSERT_TRUE(candidate) << format_error(candidate.error());
+    candidate_ = *candidate;
   }
 
   void TestBody() override {
-    auto problem = problem::load_problem(source(case_.problem));
+    auto problem = problem::load_problem(fixture_.problem);
     ASSERT_TRUE(problem) << format_error(problem.error());
     judge::Options options;
     options.target = target_;
     options.seed = kSeed;
     options.cache_dir = std::string(KW_CASES_BUILD_DIR) + "/cache";
-    if (case_.host_deadline_s > 0) options.host_deadline_s = case_.host_deadline_s;
-    if (case_.kernel_deadline_s > 0) options.kernel_deadline_s = case_.kernel_deadline_s;
+    if (fixture_.host_deadline_s > 0) options.host_deadline_s = fixture_.host_deadline_s;
+    if (fixture_.kernel_deadline_s > 0) options.kernel_deadline_s = fixture_.kernel_deadline_s;
     auto verdict = judge::evaluate(*problem, candidate_, options);
     ASSERT_TRUE(verdict) << format_error(verdict.error());
 
-    const auto text = [this](const std::string& file) {
-      std::error_code ignored;
-      if (fs::is_directory(candidate_, ignored)) return read_file(candidate_ + "/" + file).value_or("");
-      return fs::path(file).filename() == fs::path(candidate_).filename() ? read_file(candidate_).value_or("") : std::string();
-    };
-    const std::string page = judge::page(*verdict, text);
+    const std::string page = judge::page(*verdict, source_text_of(candidate_));
+    for (const std::string& why : mismatches(fixture_, *verdict, page)) ADD_FAILURE() << why << "\n" << page;
     const std::string json = judge::to_json(*verdict);
-    EXPECT_EQ(judge::name_of(verdict->outcome), case_.verdict) << page;
-    const std::string rung = verdict->decided_by ? std::string(judge::name_of(*verdict->decided_by)) : "";
-    EXPECT_EQ(rung, case_.rung) << page;
-    for (const std::string& says : case_.says) {
-      EXPECT_TRUE(std::regex_search(page, std::regex(says, std::regex::ECMAScript))) << "nowhere on the page: " << says << "\n" << page;
-    }
     check_house(*verdict, page, json);
     if (std::getenv("KW_SHOW_PAGES") != nullptr) std::fputs(page.c_str(), stdout);
   }
@@ -108,7 +90,7 @@ class JudgeCase : public testing::Test {
   void check_house(const judge::Verdict& verdict, const std::string& page, const std::string& json) {
     const auto parsed = nlohmann::json::parse(json, nullptr, false);
     ASSERT_TRUE(parsed.is_object()) << json;
-    EXPECT_EQ(parsed.value("verdict", ""), case_.verdict);
+    EXPECT_EQ(parsed.value("verdict", ""), fixture_.verdict);
     EXPECT_EQ(page.find(kSecret), std::string::npos) << page;
     EXPECT_EQ(json.find(kSecret), std::string::npos) << json;
     EXPECT_EQ(page.find('\x1b'), std::string::npos) << "a candidate's escape sequence reaches the terminal";
@@ -127,22 +109,22 @@ class JudgeCase : public testing::Test {
     for (const auto& entry : fs::directory_iterator(temporary_, ignored)) ADD_FAILURE() << "left behind: " << entry.path();
   }
 
-  const Case case_;
+  const Fixture fixture_;
   const std::string target_;
   std::string candidate_, temporary_;
 };
 
 int register_cases() {
+  auto fixtures = find_fixtures(source("tests/judge"));
+  if (!fixtures) {
+    std::fputs(format_error(fixtures.error()).c_str(), stderr);
+    return -1;
+  }
   int registered = 0;
-  for (const auto& [name, path] : find_cases(source("tests/judge"))) {
-    auto read = read_case(path, name);
-    if (!read) {
-      std::fputs(format_error(read.error()).c_str(), stderr);
-      return -1;
-    }
-    for (const std::string& target : read->targets) {
-      testing::RegisterTest("judge", (name + "." + target).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [c = *read, target]() -> testing::Test* { return new JudgeCase(c, target); });
+  for (const Fixture& fixture : *fixtures) {
+    for (const std::string& target : fixture.targets) {
+      testing::RegisterTest("judge", (fixture.name + "." + target).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [fixture, target]() -> testing::Test* { return new JudgeCase(fixture, target); });
       ++registered;
     }
   }
@@ -150,11 +132,11 @@ int register_cases() {
 }
 
 }  // namespace
-}  // namespace kw::judge_cases
+}  // namespace kw::judge
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  const int registered = kw::judge_cases::register_cases();
+  const int registered = kw::judge::register_cases();
   if (registered <= 0) {
     std::fputs("no cases, or one that cannot be read\n", stderr);
     return 1;

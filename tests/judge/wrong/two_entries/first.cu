@@ -1,7 +1,3 @@
-// problem: problems/vector_add.problem
-// verdict: contract-violation
-// rung: record
-// says: (two|2|several|one) .*KW_ENTRY|KW_ENTRY.*(two|2|several|one)
 #include <kernelwright/candidate.h>
 __global__ void one(float* y) { y[0] = 1; }
 KW_ENTRY(kw::Out y, cudaStream_t stream) { one<<<1, 1, 0, stream>>>(y.data<float>()); }

@@ -1,0 +1,215 @@
+#include "judge/fixture.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "base/file.h"
+#include "problem/problem.h"
+
+namespace kw::judge {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxText = 1 << 20;
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+// `named` as seen from the folder of `file`, or from one above it: fixtures name files by their path in the tree
+// that holds both, wherever the command is given.
+Result<std::string> resolve(const std::string& file, int line, const std::string& named) {
+  std::error_code error;
+  for (fs::path folder = fs::absolute(file, error).parent_path();; folder = folder.parent_path()) {
+    const fs::path path = (folder / named).lexically_normal();
+    if (!named.empty() && fs::exists(path, error)) return path.string();
+    if (folder == folder.parent_path()) break;
+  }
+  Error missing{ErrorCode::kNotFound, fmt::format("there is no '{}' in the folder of this file or above", named), Span{file, line, 0, 0}, {}, {}};
+  return fail(missing);
+}
+
+// One fixture's text: keys of a head comment, or of a .case file.
+class Reader {
+ public:
+  Reader(std::string file, bool in_comment) : in_comment_(in_comment) { fixture_.file = std::move(file); }
+
+  Result<Fixture> read(const std::string& text) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      ++number_;
+      if (in_comment_) {
+        if (!line.starts_with("//")) break;
+        line.erase(0, line.starts_with("// ") ? 3 : 2);
+      }
+      if (line.empty() || line[0] == '#' || line[0] == ' ') continue;
+      KW_TRY_VOID(item(line));
+    }
+    Fixture& f = fixture_;
+    number_ = 0;
+    if (f.targets.empty()) f.targets = {"sm_80"};
+    if (f.problem.empty() || f.verdict.empty()) return wrong("a fixture needs 'problem' and 'verdict'");
+    if (f.rung.empty() && f.verdict != "correct") return wrong("a fixture that fails needs its 'rung'");
+    if (in_comment_) {
+      if (!f.candidate.empty()) return wrong("'base' and 'candidate' belong into .case files");
+      f.candidate = f.file;
+    } else if (f.candidate.empty()) {
+      return wrong("a .case file needs 'base' or 'candidate'");
+    }
+    if (!f.edits.empty() && fs::is_directory(f.candidate)) return wrong("a folder cannot be edited; name a file as 'base'");
+    return std::move(fixture_);
+  }
+
+ private:
+  tl::unexpected<Error> wrong(const std::string& what) const {
+    return fail(Error{ErrorCode::kInvalid, what, Span{fixture_.file, number_, 0, 0}, {}, {"docs/formats/fixture.md describes fixtures"}});
+  }
+
+  Status item(const std::string& line) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) return wrong("expected 'key: value', '# remark' or an indented remark");
+    const std::string key = line.substr(0, colon);
+    // One blank after the colon belongs to the key, further ones to the text.
+    std::string value = line.substr(colon + 1);
+    if (value.starts_with(' ')) value.erase(0, 1);
+    if (key == "problem") { KW_TRY(fixture_.problem, resolve(fixture_.file, number_, value)); }
+    else if (key == "base" || key == "candidate") { KW_TRY(fixture_.candidate, resolve(fixture_.file, number_, value)); }
+    else if (key == "target") fixture_.targets = words(value);
+    else if (key == "verdict") fixture_.verdict = value;
+    else if (key == "rung") fixture_.rung = value;
+    else if (key == "says") KW_TRY_VOID(says(value));
+    else if (key == "replace") {
+      // Several in a row are several lines to be found together.
+      if (last_key_ == "replace") fixture_.edits.back().replace += "\n" + value;
+      else fixture_.edits.push_back({value, ""});
+    } else if (key == "with") {
+      if (fixture_.edits.empty()) return wrong("'with' needs a 'replace' before it");
+      std::string& with = fixture_.edits.back().with;
+      with += (last_key_ == "with" ? "\n" : "") + value;
+    } else if (key == "host-deadline" || key == "kernel-deadline") {
+      double& seconds = key[0] == 'h' ? fixture_.host_deadline_s : fixture_.kernel_deadline_s;
+      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), seconds);
+      if (parsed.ec != std::errc() || !(seconds > 0 && seconds < 1e6)) return wrong("expected seconds");
+    } else {
+      return wrong("unknown key '" + key + "'");
+    }
+    last_key_ = key;
+    return {};
+  }
+
+  Status says(const std::string& pattern) {
+    try {
+      (void)std::regex(pattern, std::regex::ECMAScript);
+    } catch (const std::regex_error& error) {
+      return wrong(fmt::format("'{}' is no regular expression: {}", pattern, error.what()));
+    }
+    fixture_.says.push_back(pattern);
+    return {};
+  }
+
+  const bool in_comment_;
+  Fixture fixture_;
+  int number_ = 0;
+  std::string last_key_;
+};
+
+// A problem and its own candidates.
+Status add_candidates(const std::string& file, const std::string& name, std::vector<Fixture>& out) {
+  KW_TRY(const problem::Problem problem, problem::load_problem(file));
+  for (const problem::CandidateFile& each : problem.candidates) {
+    Fixture fixture;
+    fixture.file = fixture.problem = file;
+    fixture.name = problem.candidates.size() == 1 ? name : name + "/" + fs::path(each.path).stem().string();
+    fixture.verdict = "correct";
+    fixture.targets = {each.target};
+    KW_TRY(fixture.candidate, resolve(file, each.span.line, each.path));
+    out.push_back(std::move(fixture));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return fail(ErrorCode::kNotFound, "there is no folder '{}'", folder);
+  std::vector<fs::path> files;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error)) files.push_back(it->path());
+  }
+  if (error) return fail(ErrorCode::kIo, "{} cannot be read: {}", folder, error.message());
+  std::sort(files.begin(), files.end());
+
+  std::vector<Fixture> fixtures;
+  std::set<std::string> part_of_another;   // folders that are one candidate of a .case file
+  const auto name_of_file = [&](const fs::path& path) { return fs::relative(path, folder).replace_extension().string(); };
+  for (const fs::path& path : files) {
+    if (path.extension() == ".problem") KW_TRY_VOID(add_candidates(path.string(), name_of_file(path), fixtures));
+    if (path.extension() != ".case") continue;
+    KW_TRY(const std::string text, read_file(path.string(), kMaxText));
+    KW_TRY(Fixture fixture, Reader(path.string(), false).read(text));
+    fixture.name = name_of_file(path);
+    if (fs::is_directory(fixture.candidate, error)) part_of_another.insert(fixture.candidate);
+    fixtures.push_back(std::move(fixture));
+  }
+  for (const fs::path& path : files) {
+    const std::string parent = fs::absolute(path, error).lexically_normal().parent_path().string();
+    const bool inside = std::any_of(part_of_another.begin(), part_of_another.end(), [&](const std::string& candidate) {
+      const std::string whole = fs::path(candidate + "/").lexically_normal().string();
+      return (parent + "/").starts_with(whole);
+    });
+    if (path.extension() != ".cu" || inside) continue;
+    KW_TRY(const std::string text, read_file(path.string(), kMaxText));
+    KW_TRY(Fixture fixture, Reader(path.string(), true).read(text));
+    fixture.name = name_of_file(path);
+    fixtures.push_back(std::move(fixture));
+  }
+  if (fixtures.empty()) {
+    return fail(Error{ErrorCode::kNotFound, fmt::format("{} holds no fixture and no problem with candidates", folder), {}, {},
+                      {"docs/formats/fixture.md describes fixtures; a problem names its own under 'candidates:'"}});
+  }
+  std::sort(fixtures.begin(), fixtures.end(), [](const Fixture& a, const Fixture& b) { return a.name < b.name; });
+  return fixtures;
+}
+
+Result<std::string> materialise(const Fixture& fixture, const std::string& folder) {
+  if (fixture.edits.empty()) return fixture.candidate;
+  KW_TRY(std::string text, read_file(fixture.candidate, kMaxText));
+  for (const Edit& edit : fixture.edits) {
+    const size_t at = text.find(edit.replace);
+    const auto wrong = [&](std::string_view what) {
+      return fail(Error{ErrorCode::kInvalid, fmt::format("{} {} '{}'", fixture.candidate, what, edit.replace), Span{fixture.file, 0, 0, 0}, {}, {}});
+    };
+    if (edit.replace.empty() || at == std::string::npos) return wrong("has no");
+    if (text.find(edit.replace, at + 1) != std::string::npos) return wrong("has more than once:");
+    text.replace(at, edit.replace.size(), edit.with);
+  }
+  KW_TRY_VOID(make_folder(folder));
+  const std::string path = folder + "/" + fs::path(fixture.name).filename().string() + ".cu";
+  KW_TRY_VOID(write_file(path, text));
+  return path;
+}
+
+std::vector<std::string> mismatches(const Fixture& fixture, const Verdict& verdict, const std::string& page) {
+  std::vector<std::string> out;
+  const std::string_view got = name_of(verdict.outcome);
+  const std::string rung = verdict.decided_by ? std::string(name_of(*verdict.decided_by)) : "";
+  if (got != fixture.verdict) out.push_back(fmt::format("the verdict is {}, not {}", got, fixture.verdict));
+  if (rung != fixture.rung) {
+    out.push_back(fmt::format("rung {} decided, not {}", rung.empty() ? "none" : rung, fixture.rung.empty() ? "none" : fixture.rung));
+  }
+  for (const std::string& says : fixture.says) {
+    if (!std::regex_search(page, std::regex(says, std::regex::ECMAScript))) out.push_back("nowhere on the page: " + says);
+  }
+  return out;
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,52 @@
+// A suite: every fixture of a folder judged, several at once, and each verdict compared with the one it must get.
+// Errors: a folder or a fixture that cannot be read, a machine that cannot judge. A candidate never stops a suite, and
+// neither does a fixture that the judge cannot judge: that one is not as expected, and says why. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "judge/evaluate.h"
+#include "judge/fixture.h"
+
+namespace kw::judge {
+
+struct SuiteCase {
+  std::string name, target;          // "wrong/last_element", "sm_80"
+  std::string expected, got;         // "wrong at shapes"; got is "error" when there is no verdict
+  std::vector<std::string> why;      // what is not as expected; empty: as expected
+  std::string page;                  // what a person would read; empty without a verdict
+  double seconds = 0;                // wall time
+  uint64_t seed = 0;                 // repeats the verdict
+  bool as_expected() const { return why.empty(); }
+};
+
+struct Suite {
+  std::string folder;
+  std::vector<SuiteCase> cases;      // by name, then target
+  double seconds = 0;
+  size_t as_expected() const;
+};
+
+struct SuiteOptions {
+  Options judge;                     // threads: of each case. A seed makes every case's own follow from it
+  int jobs = 0;                      // cases at once; 0: one per core
+};
+
+// `progress` is called after each case, from any thread, one call at a time.
+Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options,
+                        const std::function<void(const SuiteCase&, size_t done, size_t all)>& progress = {});
+
+// One line: "as expected  wrong/last_element sm_80  wrong at shapes  0.8 s"; with what differs below it.
+std::string line_of(const SuiteCase& c);
+// "111 of 113 as expected"
+std::string closing_line(const Suite& suite);
+// JUnit XML as CI systems read it: one testsuite, a testcase per case, the page in its failure.
+std::string junit_xml(const Suite& suite);
+// A Markdown summary: the closing line, a table of what differed, and the pages folded away.
+std::string markdown_summary(const Suite& suite);
+
+}  // namespace kw::judge

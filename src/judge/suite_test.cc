@@ -1,0 +1,115 @@
+#include "judge/suite.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+
+namespace kw::judge {
+namespace {
+
+Suite sample() {
+  Suite suite;
+  suite.folder = "cases";
+  suite.seconds = 3.5;
+  SuiteCase good;
+  good.name = "right/a";
+  good.target = "sm_80";
+  good.expected = good.got = "correct";
+  SuiteCase bad = good;
+  bad.name = "wrong/<b>|\"x\"";
+  bad.got = "wrong at shapes";
+  bad.why = {"the verdict is wrong, not correct"};
+  bad.page = "WRONG\n``` \x1b[31m \xff & ]]>\n";
+  bad.seed = 7;
+  suite.cases = {good, bad};
+  return suite;
+}
+
+TEST(SuiteText, CountsAndNamesWhatDiffers) {
+  const Suite suite = sample();
+  EXPECT_EQ(closing_line(suite), "1 of 2 as expected");
+  EXPECT_TRUE(line_of(suite.cases[0]).starts_with("as expected"));
+  const std::string line = line_of(suite.cases[1]);
+  EXPECT_NE(line.find("should be correct"), std::string::npos) << line;
+  EXPECT_NE(line.find("--seed 7"), std::string::npos) << line;
+}
+
+TEST(SuiteText, JUnitXmlHoldsOnlyWhatXmlMay) {
+  const std::string xml = junit_xml(sample());
+  EXPECT_NE(xml.find("tests=\"2\" failures=\"1\" errors=\"0\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("name=\"wrong/&lt;b&gt;|&quot;x&quot;\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("?[31m ? &amp; ]]&gt;"), std::string::npos) << xml;
+  EXPECT_EQ(xml.find('\x1b'), std::string::npos);
+}
+
+TEST(SuiteText, MarkdownFencesAPageThatHoldsAFence) {
+  const std::string text = markdown_summary(sample());
+  EXPECT_NE(text.find("### cases: 1 of 2 as expected"), std::string::npos) << text;
+  EXPECT_NE(text.find("````\nWRONG"), std::string::npos) << text;
+  EXPECT_NE(text.find("wrong/&lt;b>\\|"), std::string::npos) << text;
+  EXPECT_EQ(markdown_summary(Suite{}).find("| candidate"), std::string::npos);
+}
+
+class Folder : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = TempDir::create("kw-fixture-test");
+    ASSERT_TRUE(made);
+    folder_.emplace(std::move(*made));
+    put("p.problem", "");
+    put("k.cu", "// problem: p.problem\n// verdict: correct\nint a; int b;\n");
+  }
+  void put(const std::string& name, const std::string& text) {
+    const std::string path = *folder_ / name;
+    ASSERT_TRUE(make_folder(path.substr(0, path.rfind('/'))));
+    ASSERT_TRUE(write_file(path, text));
+  }
+  std::string error(const std::string& text) {
+    put("cases/c.case", text);
+    auto found = find_fixtures(*folder_ / "cases");
+    return found ? "" : format_error(found.error());
+  }
+  std::optional<TempDir> folder_;
+};
+
+TEST_F(Folder, FindsFixturesAndWhatTheyName) {
+  put("cases/deep/edit.case", "problem: p.problem\nverdict: wrong\nrung: shapes\nbase: k.cu\nreplace: int a;\nwith: int c;\n");
+  put("cases/two.case", "problem: p.problem\nverdict: correct\ncandidate: two\n");
+  put("cases/two/x.cu", "int x;");
+  put("cases/two/y.cu", "int y;");
+  auto found = find_fixtures(*folder_ / "cases");
+  ASSERT_TRUE(found) << format_error(found.error());
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].name, "deep/edit");
+  EXPECT_EQ((*found)[1].name, "two");
+  auto path = materialise((*found)[0], *folder_ / "out");
+  ASSERT_TRUE(path) << format_error(path.error());
+  EXPECT_NE(read_file(*path)->find("int c; int b;"), std::string::npos);
+  EXPECT_TRUE((*materialise((*found)[1], *folder_ / "out")).ends_with("cases/two"));
+}
+
+TEST_F(Folder, SaysWhatIsWrongWithAFixtureAndWhere) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"verdict: wrong\n", "needs 'problem' and 'verdict'"},
+      {"problem: q.problem\n", "c.case:1: error: there is no 'q.problem'"},
+      {"problem: p.problem\nverdict: wrong\nbase: k.cu\n", "needs its 'rung'"},
+      {"problem: p.problem\nverdict: correct\n", "needs 'base' or 'candidate'"},
+      {"problem: p.problem\nverdict: correct\nwith: x\n", "c.case:3: error: 'with' needs a 'replace'"},
+      {"problem: p.problem\nsays: (\n", "c.case:2: error: '(' is no regular expression"},
+      {"hello\n", "c.case:1: error: expected 'key: value'"},
+      {"colour: red\n", "unknown key 'colour'"},
+      {"host-deadline: -1\n", "expected seconds"},
+  };
+  for (const auto& [text, message] : cases) EXPECT_NE(error(text).find(message), std::string::npos) << error(text);
+  ASSERT_EQ(error("problem: p.problem\nverdict: correct\nbase: k.cu\nreplace: int\nwith: long\n"), "");
+  auto found = find_fixtures(*folder_ / "cases");
+  const auto path = materialise((*found)[0], *folder_ / "out");
+  ASSERT_FALSE(path);
+  EXPECT_NE(path.error().message.find("more than once"), std::string::npos);
+  EXPECT_FALSE(find_fixtures(*folder_ / "nowhere"));
+  put("empty/readme.txt", "");
+  EXPECT_FALSE(find_fixtures(*folder_ / "empty"));
+}
+
+}  // namespace
+}  // namespace kw::judge
