@@ -134,8 +134,8 @@ class Admitter {
     KW_TRY(const Evaluation evaluation, evaluate(problem_, workload_, inputs_, run));
     return mutant("truncated precision", "the output is exact at lower precision too",
                   [&](std::size_t i) -> std::optional<Values> {
-                    const Values values = evaluation.outputs[i].to_doubles(),
-                                 right = reference_.outputs[i].to_doubles();
+                    Values values = evaluation.outputs[i].to_doubles();
+                    const Values right = reference_.outputs[i].to_doubles();
                     if (values == right || kind_of(problem_.outputs[i].dtype) != Kind::kReal)
                       return std::nullopt;
                     return values;

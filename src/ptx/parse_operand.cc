@@ -158,10 +158,11 @@ bool Parser::name_operand(Operand& out) {
   out.kind = Operand::Kind::kVariable;
   out.variable = symbol->variable;
   const bool has_offset = (at('+') || at('-')) && !in_address_;
-  return !has_offset || byte_offset(out, name.data());
+  return !has_offset || byte_offset(out, name);
 }
 
-bool Parser::byte_offset(Operand& out, const char* start) {
+bool Parser::byte_offset(Operand& out, std::string_view first) {
+  const char* start = first.data();
   if (at('+')) advance();
   const Place place = lexer_.place();
   Constant offset;
@@ -183,7 +184,7 @@ bool Parser::address_operand(Operand& out) {
   const Operand::Kind base = out.elements[0].kind;
   if (base == Operand::Kind::kFloat32 || base == Operand::Kind::kFloat64 || base == Operand::Kind::kSink || base == Operand::Kind::kSpecial)
     return error_at(out.elements[0].place, out.elements[0].name.size(), fmt::format("'{}' is no address", out.elements[0].name), "an address is a register, a variable or an integer, with an offset");
-  if ((at('+') || at('-')) && !byte_offset(out, lexer_.token().text.data())) return false;
+  if ((at('+') || at('-')) && !byte_offset(out, lexer_.token().text)) return false;
   while (at(',')) {
     if (out.elements.size() >= 16) return limit("parts of an address", 16);
     advance();

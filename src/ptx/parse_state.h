@@ -119,7 +119,7 @@ class Parser {
   bool name_operand(Operand& operand);
   bool element_of(Operand& operand);
   bool address_operand(Operand& operand);
-  bool byte_offset(Operand& operand, const char* start);  // "+4" or "-4" here; the operand's text begins at start
+  bool byte_offset(Operand& operand, std::string_view first);  // "+4" or "-4" here; first: the operand's first token
   bool operand_list(char close, std::vector<Operand>& elements, const char* what);
   bool constant_operand(Operand& operand);
   bool predicate_register(std::string_view name, Place place, uint32_t& id);
