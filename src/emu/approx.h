@@ -132,6 +132,14 @@ inline float approx_rsqrt(float x) {
   return canonical(x == 0.0f ? std::copysign(std::numeric_limits<float>::infinity(), x) : r);
 }
 
+// Correctly rounded but for a few values: one step of Newton with the exact residual 1 - x·y².
+inline double approx_rsqrt_double(double x) {
+  const double y = 1.0 / std::sqrt(x), product = x * y;
+  const double residual = std::fma(-product, y, 1.0) - std::fma(x, y, -product) * y;
+  const double better = std::fma(0.5 * y, residual, y);
+  return std::fabs(better) < std::numeric_limits<double>::infinity() ? better : y;   // y where x is no positive number
+}
+
 // div.approx: a * (1/b); for |b| > 2^126 hardware's reciprocal is zero.
 inline float approx_divide(float a, float b) {
   const bool huge = (std::fabs(b) > 0x1p126f) & (std::fabs(b) < std::numeric_limits<float>::infinity());

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "emu/float_lane.h"
 
@@ -66,9 +67,29 @@ uint64_t integer_to_integer(int64_t value, uint64_t pattern, bool from_signed, c
 uint64_t to_float(double x, const Conversion& c) {
   if (c.sat) x = x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0;
   if (c.relu && !std::isnan(x)) x = x > 0.0 ? x : 0.0;
-  // Hardware flushes by the value before it is rounded.
-  if (c.ftz && c.to == DType::kF32 && std::fabs(x) < 0x1p-126) x = std::copysign(0.0, x);
+  // What is denormal after rounding to 24 bits, whatever its size, is flushed: rounded further up, where there is room.
+  if (c.ftz && c.to == DType::kF32 && std::fabs(x) < 0x1p-126 &&
+      std::fabs(tensor::decode(tensor::encode(x * 0x1p64, DType::kF32, c.rounding), DType::kF32)) < 0x1p-62)
+    x = std::copysign(0.0, x);
   return tensor::encode(x, c.to, c.rounding, c.satfinite);
+}
+
+// Some pairs of types keep a NaN's sign and payload or have a NaN of their own, as observed on hardware. `bits`: a NaN.
+std::optional<uint64_t> nan_of(uint64_t bits, double x, const Conversion& c) {
+  const auto narrow = [&](uint64_t infinity, unsigned mantissa) {   // f64's, cut and made quiet
+    const uint64_t payload = (bits & 0x000fffffffffffffull) >> (52 - mantissa);
+    return (bits >> 48 & 0x8000u) | infinity | payload | 1ull << (mantissa - 1);
+  };
+  if (c.from == DType::kF64 && c.to == DType::kF32) return bits_of(static_cast<float>(x));
+  if (c.from == DType::kF64 && c.to == DType::kF16) return narrow(0x7c00, 10);
+  if (c.from == DType::kF64 && c.to == DType::kBF16) return narrow(0x7f80, 7);
+  if (c.integral && c.to == DType::kF64) return bits | 0x0008000000000000ull;
+  if (c.from == DType::kF32 && c.to == DType::kF64 && c.ftz) return bits_of(static_cast<double>(float_of(kCanonicalNan32)));
+  if (c.from == DType::kF16 && c.to == DType::kF64) return bits_of(static_cast<double>(tensor::f16_to_f32(static_cast<uint16_t>(bits))));
+  if (c.from == DType::kBF16 && c.to == DType::kF64) return bits_of(static_cast<double>(tensor::bf16_to_f32(static_cast<uint16_t>(bits))));
+  // .rna only cuts a NaN, and .satfinite takes one unit from whatever is above the largest finite value.
+  if (c.rounding == Rounding::kNearestAway && c.satfinite) return (bits & 0xffffe000u) - 0x2000u;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -84,7 +105,8 @@ uint64_t convert_lane(uint64_t bits, const Conversion& c) {
     const uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
     return to_float(integer_to_double(magnitude, negative, c.rounding, c.to != DType::kF64), c);
   }
-  if (c.ftz && c.from == DType::kF32 && (bits & 0x7f800000u) == 0) bits &= 0x80000000u;
+  // To f16 hardware flushes nothing: the upward and downward modes show it.
+  if (c.ftz && c.from == DType::kF32 && c.to != DType::kF16 && (bits & 0x7f800000u) == 0) bits &= 0x80000000u;
   const double x = tensor::decode(bits, c.from);
   if (!tensor::is_float(c.to)) {
     if (std::isnan(x)) {
@@ -93,12 +115,8 @@ uint64_t convert_lane(uint64_t bits, const Conversion& c) {
     }
     return tensor::encode(x, c.to, c.rounding);
   }
-  if (std::isnan(x) && !c.sat) {   // some pairs keep a NaN's sign and payload (as observed on hardware)
-    if (c.from == DType::kF64 && c.to == DType::kF32) return bits_of(static_cast<float>(x));
-    if (c.integral && c.to == DType::kF64) return bits | 0x0008000000000000ull;
-    if (c.from == DType::kF16 && c.to == DType::kF64) return bits_of(static_cast<double>(tensor::f16_to_f32(static_cast<uint16_t>(bits))));
-    if (c.from == DType::kBF16 && c.to == DType::kF64) return bits_of(static_cast<double>(tensor::bf16_to_f32(static_cast<uint16_t>(bits))));
-  }
+  if (std::isnan(x) && !c.sat)
+    if (const auto nan = nan_of(bits, x, c)) return *nan;
   if (!c.integral) return to_float(x, c);
   // A whole number of the same type, but for bf16 perhaps: every rounded value is representable or overflows alike.
   return to_float(std::isfinite(x) ? round_integral(x, c.rounding) : x, c);

@@ -104,6 +104,7 @@ struct Half {
   static void encode_lanes(const float* from, uint16_t* to) { tensor::f32_to_f16_x32(from, to); }
   static constexpr tensor::DType kType = tensor::DType::kF16;
   static constexpr uint16_t kExponent = 0x7c00;
+  static constexpr float kLeastNormal = 0x1p-14f, kHalfUnit = 0x1p-12f;   // half a unit in the last place of 1 from below
 };
 struct Brain {
   static float decode(uint16_t h) { return tensor::bf16_to_f32(h); }
@@ -112,6 +113,7 @@ struct Brain {
   static void encode_lanes(const float* from, uint16_t* to) { tensor::f32_to_bf16_x32(from, to); }
   static constexpr tensor::DType kType = tensor::DType::kBF16;
   static constexpr uint16_t kExponent = 0x7f80;
+  static constexpr float kLeastNormal = 0x1p-126f, kHalfUnit = 0x1p-9f;
 };
 
 }  // namespace kw::emu

@@ -91,12 +91,13 @@ bool settle_rounding(const Modes& m, Conversion& c) {
     return true;
   }
   if (m.to_float >= 0) {
-    // A widening needs no rounding; PTX has it only between the packed narrow formats and f16x2, bf16x2.
-    if (from_float && widens(c.from, c.to) && !is_narrow(c.from)) return false;
+    // A widening needs no rounding; PTX has it only from bf16 and the packed narrow formats.
+    if (from_float && widens(c.from, c.to) && !is_narrow(c.from) && (c.from != DType::kBF16 || c.to == DType::kBF16)) return false;
     c.rounding = kModes[m.to_float];
     return true;
   }
-  return from_float && (widens(c.from, c.to) || (c.from == DType::kBF16 && c.to == DType::kF16));
+  // Between the 16-bit formats the modifier may be absent, and is .rn.
+  return from_float && (widens(c.from, c.to) || (tensor::bits_of(c.from) == 16 && tensor::bits_of(c.to) == 16));
 }
 
 Status lower_pair(Lowering& l, const Conversion& c, const Element& to, const Element& from, Type to_type, Type from_type) {

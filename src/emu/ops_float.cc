@@ -73,6 +73,14 @@ int take_rounding(Form& form) { return form.take_one_of({"rn", "rz", "rm", "rp"}
 
 // --- Lane functions -------------------------------------------------------------------------------------
 
+// .ftz flushes what is denormal after rounding to 24 bits as if exponents had no end (as x86 does). The host has rounded a
+// denormal `r` to fewer bits, perhaps up to the least normal number; `above` is the same result times a power of two
+// that keeps it normal, `least` the least normal number times that power. What overflows above is no denormal here.
+inline float flush_rounded(float r, float above, float least) {
+  const bool tiny = (std::fabs(r) <= 0x1p-126f) & (std::fabs(above) < least);
+  return float_of(tiny ? bits_of(r) & 0x80000000u : bits_of(r));
+}
+
 template <bool kFtz, bool kSat>
 inline float finish32(float r) {
   r = flush_if<kFtz>(r);
@@ -85,19 +93,36 @@ constexpr auto kAdd32 = [](float a, float b) -> float { return finish32<kFtz, kS
 template <bool kFtz, bool kSat>
 constexpr auto kSub32 = [](float a, float b) -> float { return finish32<kFtz, kSat>(flush_if<kFtz>(a) - flush_if<kFtz>(b)); };
 template <bool kFtz, bool kSat>
-constexpr auto kMul32 = [](float a, float b) -> float { return finish32<kFtz, kSat>(flush_if<kFtz>(a) * flush_if<kFtz>(b)); };
+constexpr auto kMul32 = [](float a, float b) -> float {
+  a = flush_if<kFtz>(a);
+  b = flush_if<kFtz>(b);
+  float r = a * b;
+  if constexpr (kFtz) r = flush_rounded(r, (a * 0x1p32f) * (b * 0x1p32f), 0x1p-62f);
+  return finish32<kFtz, kSat>(r);
+};
 template <bool kFtz, bool kSat>
 constexpr auto kFma32 = [](float a, float b, float c) -> float {
-  return finish32<kFtz, kSat>(std::fma(flush_if<kFtz>(a), flush_if<kFtz>(b), flush_if<kFtz>(c)));
+  a = flush_if<kFtz>(a);
+  b = flush_if<kFtz>(b);
+  c = flush_if<kFtz>(c);
+  float r = std::fma(a, b, c);
+  if constexpr (kFtz) r = flush_rounded(r, std::fma(a * 0x1p32f, b * 0x1p32f, c * 0x1p64f), 0x1p-62f);
+  return finish32<kFtz, kSat>(r);
 };
 template <bool kFtz>
-constexpr auto kDiv32 = [](float a, float b) -> float { return finish32<kFtz, false>(flush_if<kFtz>(a) / flush_if<kFtz>(b)); };
+constexpr auto kDiv32 = [](float a, float b) -> float {
+  a = flush_if<kFtz>(a);
+  b = flush_if<kFtz>(b);
+  float r = a / b;
+  if constexpr (kFtz) r = flush_rounded(r, a * 0x1p64f / b, 0x1p-62f);
+  return finish32<kFtz, false>(r);
+};
 template <bool kFtz>
 constexpr auto kDivApprox32 = [](float a, float b) -> float {
   return flush_if<kFtz>(approx_divide(flush_if<kFtz>(a), flush_if<kFtz>(b)));
 };
 template <bool kFtz>
-constexpr auto kRcp32 = [](float a) -> float { return finish32<kFtz, false>(1.0f / flush_if<kFtz>(a)); };
+constexpr auto kRcp32 = [](float a) -> float { return kDiv32<kFtz>(1.0f, a); };
 template <bool kFtz>
 constexpr auto kSqrt32 = [](float a) -> float { return finish32<kFtz, false>(std::sqrt(flush_if<kFtz>(a))); };
 template <bool kFtz>
@@ -153,11 +178,12 @@ constexpr auto kDiv64 = [](double a, double b) -> double { return a / b; };
 constexpr auto kRcp64 = [](double a) -> double { return 1.0 / a; };
 constexpr auto kSqrt64 = [](double a) -> double { return std::sqrt(a); };
 constexpr auto kRcpApprox64 = [](double a) -> double { return approx_upper(a, false); };
-constexpr auto kRsqrtApprox64 = [](double a) -> double { return 1.0 / std::sqrt(a); };
+constexpr auto kRsqrtApprox64 = [](double a) -> double { return approx_rsqrt_double(a); };
 constexpr auto kRsqrtUpper64 = [](double a) -> double { return approx_upper(a, true); };
+// A NaN keeps its sign.
 constexpr auto kAbs64 = [](double a) -> double { return double_of(is_nan(a) ? bits_of(a) | 0x0008000000000000ull : bits_of(a) & 0x7fffffffffffffffull);
-};   // a NaN keeps its sign
-constexpr auto kNeg64 = [](double a) -> double { return double_of(bits_of(a) ^ 0x8000000000000000ull); };
+};
+constexpr auto kNeg64 = [](double a) -> double { return double_of(is_nan(a) ? bits_of(a) | 0x0008000000000000ull : bits_of(a) ^ 0x8000000000000000ull); };
 template <bool kMax>
 constexpr auto kMinMax64 = [](double a, double b) -> double { return min_max<kMax, false>(a, b); };
 

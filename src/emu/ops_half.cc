@@ -38,7 +38,7 @@ inline float fma_odd(float a, float b, float c) {
   return static_cast<float>(result);
 }
 
-constexpr uint32_t kFtz = 1, kSat = 2, kRelu = 4;   // in aux
+constexpr uint32_t kFtz = 1, kSat = 2, kRelu = 4, kTruncate = 8;   // in aux
 
 template <typename F>
 void load_part(Warp& warp, uint32_t offset, bool packed, int part, bool ftz, float* out) {
@@ -62,8 +62,16 @@ void finish_part(float* r, uint32_t flags, uint16_t* h) {
   if (flags & kRelu)
     for (int i = 0; i < kLanes; ++i) r[i] = is_nan(r[i]) ? r[i] : r[i] > 0.0f ? r[i] : 0.0f;
   F::encode_lanes(r, h);
-  if (flags & kFtz)
-    for (int i = 0; i < kLanes; ++i) h[i] = (h[i] & F::kExponent) == 0 ? static_cast<uint16_t>(h[i] & 0x8000u) : h[i];
+  if (flags & kTruncate) {   // what is not negative, towards zero
+    alignas(32) float back[kLanes];
+    F::decode_lanes(h, back);
+    for (int i = 0; i < kLanes; ++i) h[i] = static_cast<uint16_t>(h[i] - ((back[i] > r[i]) & (back[i] < std::numeric_limits<float>::infinity())));
+  }
+  if (flags & kFtz) {
+    // Denormal after rounding as if exponents had no end: below the least normal number by more than half a unit there.
+    const float tiny = flags & kTruncate ? F::kLeastNormal : F::kLeastNormal * (1.0f - F::kHalfUnit);
+    for (int i = 0; i < kLanes; ++i) h[i] = std::fabs(r[i]) < tiny ? static_cast<uint16_t>(h[i] & 0x8000u) : h[i];
+  }
 }
 
 // op: d, a[, b[, c]]; aux: kFtz …
@@ -102,7 +110,8 @@ template <bool kMax, bool kNan>
 constexpr auto kMinMax = [](float a, float b) { return min_max<kMax, kNan>(a, b); };
 template <bool kMax, bool kNan>
 constexpr auto kMinMaxXor = [](float a, float b) { return min_max_xorsign<kMax, kNan>(a, b); };
-constexpr auto kEx2 = [](float a) { return approx_exp2(a); };
+// Hardware reads 23 bits of the fraction and cuts the result: with that, every result of ex2 has its bits.
+constexpr auto kEx2 = [](float a) { return approx_exp2(std::fabs(a) < 0x1p-23f ? 0.0f : a); };
 constexpr auto kTanh = [](float a) { return approx_tanh(a); };
 
 // Packed f16 with no modifiers, all lanes of a word together.
@@ -236,7 +245,7 @@ Status lower_special(Lowering& l) {
   // ftz is part of the bf16 forms of ex2 and of no other.
   if (ftz != (ex2 && !is_f16(type))) return l.unsupported();
   const Handler handler = ex2 ? handler_for<1, kEx2>(type) : handler_for<1, kTanh>(type);
-  return emit_half(l, form, handler, type, 1, ftz ? kFtz : 0, Counters::kSpecialFunction);
+  return emit_half(l, form, handler, type, 1, (ftz ? kFtz : 0u) | (ex2 ? kTruncate : 0u), Counters::kSpecialFunction);
 }
 
 // Sign operations, on bits; a NaN (magnitude above kInfinity) becomes the canonical one.

@@ -89,8 +89,8 @@ Status Reader::header(std::string_view line) {
       test.target = value;
     } else if (key == "ptx") {
       test.version = value;
-    } else if (key != "seed" && key != "check" && key != "completion" && key != "shared" && key != "cooperative") {
-      return wrong("unknown option '{}'; known: block grid target ptx seed check completion shared cooperative", key);
+    } else if (key != "seed" && key != "check" && key != "completion" && key != "shared" && key != "cooperative" && key != "only") {
+      return wrong("unknown option '{}'; known: block grid target ptx seed check completion shared cooperative only", key);
     }
   }
   if (test.threads() > 1u << 20) return wrong("more than 2^20 threads");

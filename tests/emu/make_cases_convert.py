@@ -108,7 +108,11 @@ def convert():
            {'%f1': hexes([x for x in a if F32.value(x) != 'nan'], 32)},
            {'%f2:x': hexes([F32.flush(x) for x in a if F32.value(x) != 'nan'], 32), '%f3:x': hexes([R.saturate(F32, F32.flush(x)) for x in a if F32.value(x) != 'nan'], 32)})
     d = source('f64', 'f32')
-    tiny = lambda x: x if isinstance(F64.value(x), str) or abs(F64.value(x)) >= Fraction(2) ** -126 else x & 1 << 63   # flushed before rounding
+    def tiny(x):   # flushed when denormal after rounding to 24 bits, whatever its size: rounded further up
+        v = F64.value(x)
+        return x & 1 << 63 if not isinstance(v, str) and F32.magnitude(F32.round(abs(v) * 2 ** 64)) < Fraction(2) ** -62 else x
+    d += [0x380fffffffffffff, 0x380ffffff0000000, 0x380ffffff0000001, 0x380fffffefffffff, 0x380fffffe0000000]
+    d = d[-32:]
     f.case('cvt.rn.ftz.sat.f32.f64', 'cvt.rn.ftz.sat.f32.f64 %f2, %fd1;', {'%fd1': hexes(d, 64)},
            {'%f2:x': hexes([R.saturate(F32, F32.round(F64.value(tiny(x)), negative_zero=F64.negative(x))) for x in d], 32)})
     # relu and packed.

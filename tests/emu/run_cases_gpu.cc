@@ -1,8 +1,8 @@
 // Runs cases on the GPU of this machine through the driver and says which expected values hardware does not give:
 //   kw_run_cases_gpu FILE.test…
 // With KW_UPDATE=1 the lines of differing cases follow as hardware would have them (line number | text).
-// Cases of a target newer than the GPU, cases that expect errors or findings, and what the driver refuses are
-// counted as skipped. Exit code 1 when a value differs.
+// Cases of a target newer than the GPU, cases that expect errors or findings, cases `only=emulator`, and what the driver
+// refuses are counted as skipped. Exit code 1 when a value differs.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -46,9 +46,13 @@ class Driver {
     void* parameters[1] = {&buffer};
     const auto shared = test.options.find("shared");
     const unsigned bytes = shared == test.options.end() ? 0 : static_cast<unsigned>(std::strtoul(shared->second.c_str(), nullptr, 0));
-    check(call<int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**)>("cuLaunchKernel")(
-              function, test.grid[0], test.grid[1], test.grid[2], kernel.block_x, test.block[1], test.block[2], bytes, nullptr, parameters, nullptr),
-          "cuLaunchKernel");
+    const auto launch = [&](const char* name, auto... last) {
+      check(call<int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, decltype(last)...)>(name)(
+                function, test.grid[0], test.grid[1], test.grid[2], kernel.block_x, test.block[1], test.block[2], bytes, nullptr, parameters, last...),
+            name);
+    };
+    if (test.options.count("cooperative") != 0) launch("cuLaunchCooperativeKernel");
+    else launch("cuLaunchKernel", static_cast<void**>(nullptr));
     std::vector<uint8_t> results(kernel.result_bytes);
     check(call<int (*)(void*, uint64_t, size_t)>("cuMemcpyDtoH_v2")(results.data(), buffer, results.size()), "copy back");
     check(call<int (*)(uint64_t)>("cuMemFree_v2")(buffer), "cuMemFree");
@@ -106,7 +110,7 @@ int main(int argc, char** argv) {
       return 2;
     }
     for (const Case& test : file->cases) {
-      if (test.expects_error || !test.findings.empty()) {
+      if (test.expects_error || !test.findings.empty() || test.options.count("only") != 0) {
         ++skipped;
         continue;
       }

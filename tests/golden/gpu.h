@@ -27,8 +27,9 @@ class Gpu {
     check(call<int (*)(uint64_t*, size_t)>("cuMemAlloc_v2")(&out_, kBytes), "cuMemAlloc");
   }
 
-  // Runs entry "k"(in, out) of the text on one warp; empty when the driver refuses the text.
-  std::vector<uint8_t> run(const std::string& ptx, const std::vector<uint8_t>& input, size_t output_bytes) {
+  // Runs entry "k"(in, out) of the text, on one warp if not told otherwise; empty when the driver refuses the text.
+  std::vector<uint8_t> run(const std::string& ptx, const std::vector<uint8_t>& input, size_t output_bytes,
+                           unsigned blocks = 1, unsigned threads = 32) {
     if (input.size() > kBytes || output_bytes > kBytes) stop("a case is too large", 0);
     char log[4096] = {};
     int options[2] = {5, 6};   // error log, its size
@@ -46,7 +47,7 @@ class Gpu {
     check(call<int (*)(uint64_t, unsigned char, size_t)>("cuMemsetD8_v2")(out_, 0, output_bytes), "cuMemsetD8");
     void* parameters[2] = {&in_, &out_};
     check(call<int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                       void**)>("cuLaunchKernel")(function, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr),
+                       void**)>("cuLaunchKernel")(function, blocks, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr),
           "cuLaunchKernel");
     std::vector<uint8_t> output(output_bytes);
     check(call<int (*)(void*, uint64_t, size_t)>("cuMemcpyDtoH_v2")(output.data(), out_, output_bytes), "copy back");
@@ -55,7 +56,7 @@ class Gpu {
   }
 
  private:
-  static constexpr size_t kBytes = 1 << 20;
+  static constexpr size_t kBytes = 4 << 20;
   [[noreturn]] static void stop(const char* what, int code) {
     std::fprintf(stderr, "%s (%d)\n", what, code);
     std::exit(1);

@@ -13,6 +13,15 @@ T least(T a, T b, bool want_max) {
   return (a < b) != want_max ? a : b;
 }
 
+// Whether a result is denormal to .ftz: `exact` rounded to 24 bits with an exponent of any size is less than 2^-126. Below
+// 2^-126 such numbers are 2^-150 apart.
+bool tiny_after_rounding(Real exact, int mode) {
+  const Real least = Real(0x1p-126), unit = Real(0x1p-150), magnitude = exact < 0 ? -exact : exact;
+  if (mode == FE_TONEAREST) return magnitude < least - unit / 2;
+  const bool away = mode == (exact < 0 ? FE_DOWNWARD : FE_UPWARD);
+  return away ? magnitude <= least - unit : magnitude < least;
+}
+
 }  // namespace
 
 Status Machine::float_arithmetic(Thread& t, const Instruction& i, Type type) {
@@ -52,6 +61,11 @@ Status Machine::float_arithmetic(Thread& t, const Instruction& i, Type type) {
     else if (op == "abs") out = std::fabs(static_cast<float>(a));
     else return lacks(i);
     float result = flushed(out, ftz);
+    if (ftz && std::fabs(result) == 0x1p-126f) {   // perhaps rounded up to it
+      const Real x = Real(static_cast<float>(a)), y = Real(static_cast<float>(b)), z = Real(static_cast<float>(c));
+      const Real exact = op == "mul" ? x * y : op == "fma" ? x * y + z : op == "div" ? x / y : op == "rcp" ? 1 / x : Real(result);
+      if (tiny_after_rounding(exact, rounding_of(i))) result = std::copysign(0.0f, result);
+    }
     if (i.has("sat")) result = std::isnan(result) ? 0.0f : result > 1.0f ? 1.0f : result > 0.0f ? result : 0.0f;
     write(t, i.operands[0], canonical(result), type);
     return {};
