@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 
 #include "plan/ptx_outline.h"
@@ -101,6 +102,39 @@ TEST(Outline, ParametersVariablesAndShared) {
   EXPECT_EQ(found.find_variable("scale")->bytes, 16u);
   EXPECT_TRUE(found.find_variable("scale")->constant);
   EXPECT_EQ(found.find_variable("tile"), nullptr);
+}
+
+// Sizes that no memory has: sums of them must not wrap around to what passes the checks.
+TEST(Outline, HugeSizesStayHuge) {
+  const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  const PtxOutline params = outline(head + ".entry k(.param .b8 a[0xfffffffffffffff8], .param .u64 b) { ret; }");
+  ASSERT_EQ(params.entries.size(), 1u);
+  for (const ParamLayout& param : params.entries[0].params)
+    EXPECT_LE(uint64_t{param.offset} + param.bytes, params.entries[0].param_bytes);
+  const std::string two = ".shared .b8 a[0xfffffffffffffff0]; .shared .b8 b[32];";
+  EXPECT_GT(outline(head + ".entry k() { " + two + " ret; }").entries[0].static_shared_bytes, uint64_t{1} << 32);
+  EXPECT_GT(outline(head + two + " .entry k() { ld.shared.u8 %r1, [a]; ld.shared.u8 %r1, [b]; ret; }").entries[0].static_shared_bytes,
+            uint64_t{1} << 32);
+}
+
+// Only what the body names counts, and a longer name is another.
+TEST(Outline, SharedVariablesByWholeName) {
+  const PtxOutline found = outline(".target sm_80\n.shared .b8 tile[64]; .shared .b8 tile2[128]; .shared .b8 other[256];\n"
+                                   ".entry k() { // other\n mov.u32 %r1, tile2; { .shared .align 4 .b8 own[8]; } ld.shared.u32 %r2, [own]; }");
+  ASSERT_EQ(found.entries.size(), 1u);
+  EXPECT_EQ(found.entries[0].static_shared_bytes, 128u + 8u);
+}
+
+// Show reads each module once, however many launches there are: what follows must be quick.
+TEST(Plan, ShowsManyLaunchesOfALargeModule) {
+  Plan plan = sample();
+  plan.modules[0].ptx += "// " + std::string(4 << 20, 'x');
+  plan.modules[0].hash = hash_of(plan.modules[0].ptx);
+  const Step launch = plan.steps[1];
+  for (int i = 0; i < 20000; ++i) plan.steps.push_back(launch);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(show(plan).empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(Outline, AnyTextIsAccepted) {

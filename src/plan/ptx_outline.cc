@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 namespace kw::plan {
 namespace {
+
+// More than any target has; sums stay far from overflow.
+constexpr uint64_t kMaxParamBytes = 65536, kMaxSharedBytes = uint64_t{1} << 40;
 
 // Words (names, directives, numbers) and single punctuation characters, comments and strings skipped.
 class Tokens {
@@ -108,7 +112,8 @@ uint32_t type_bytes(std::string_view token) {
   const char* end = token.data() + token.size();
   const auto parsed = std::from_chars(token.data() + letters.size(), end, bits);
   if (parsed.ec != std::errc() || bits > 128) return 0;
-  if (end - parsed.ptr == 2 && *parsed.ptr == 'x') bits *= static_cast<uint32_t>(parsed.ptr[1] - '0');
+  const std::string_view packed(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
+  if (packed == "x2" || packed == "x4") bits *= packed == "x2" ? 2 : 4;
   return bits / 8;
 }
 
@@ -169,7 +174,8 @@ EntryOutline entry(Tokens& tokens) {
       if (tokens.take() != ".param") continue;
       const Declaration param = declaration(tokens);
       offset = (offset + param.align - 1) / param.align * param.align;
-      if (offset + param.bytes > 65536) break;  // larger than any kernel's block: not a text to rely on
+      // Larger than any kernel's block: not a text to rely on.
+      if (offset > kMaxParamBytes || param.bytes > kMaxParamBytes - offset) break;
       result.params.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(param.bytes), param.align, !param.array});
       offset += param.bytes;
     }
@@ -203,18 +209,19 @@ struct SharedVariable {
   uint64_t bytes = 0;
 };
 
+// Variables that a body declares, and those of the module that it names.
 uint64_t shared_bytes(std::string_view body, const std::vector<SharedVariable>& module_scope) {
   uint64_t total = 0;
-  for (size_t at = body.find(".shared"); at != std::string_view::npos; at = body.find(".shared", at + 7)) {
-    // A declaration begins a statement; ld.shared, cvta.shared and the like do not.
-    const char before = at == 0 ? '\n' : body[at - 1];
-    if (before != ' ' && before != '\t' && before != '\n' && before != '{' && before != ';') continue;
-    Tokens tokens(body.substr(at, 512));
-    tokens.take();
-    total += declaration(tokens).bytes;
+  const auto add = [&](uint64_t bytes) { total = std::min(total + std::min(bytes, kMaxSharedBytes), kMaxSharedBytes); };
+  std::unordered_set<std::string_view> words;
+  Tokens tokens(body);
+  while (!tokens.end()) {
+    const std::string_view token = tokens.take();
+    if (token == ".shared") add(declaration(tokens).bytes);
+    else if (!module_scope.empty()) words.insert(token);
   }
   for (const SharedVariable& variable : module_scope)
-    if (body.find(variable.name) != std::string_view::npos) total += variable.bytes;
+    if (words.count(variable.name) != 0) add(variable.bytes);
   return total;
 }
 
