@@ -1,6 +1,7 @@
 #include "judge/evidence.h"
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -91,7 +92,12 @@ class Reader {
   template <typename T>
   T number(const Json& json, const char* name, T otherwise) {
     const Json& value = member(json, name);
-    if (value.is_number()) return value.get<T>();
+    if constexpr (std::is_integral_v<T>) {   // none of ours is negative
+      const uint64_t most = std::numeric_limits<T>::max();
+      if (value.is_number_unsigned() && value.get<uint64_t>() <= most) return static_cast<T>(value.get<uint64_t>());
+    } else if (value.is_number()) {
+      return value.get<T>();
+    }
     complain(name);
     return otherwise;
   }

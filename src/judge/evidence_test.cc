@@ -91,7 +91,9 @@ TEST_F(EvidenceTest, RecheckRefusesWhatIsNoVerdict) {
       {"/evidence/problem", "../../etc/passwd"}, {"/evidence/sources/0/path", "../x.cu"}, {"/evidence/sources/0/path", "/etc/x"},
       {"/evidence/sources/0/hash", 7},           {"/evidence", nullptr},                  {"/options/schedules", -3},
       {"/options/kernel_deadline_s", "long"},    {"/seed", "x"},                          {"/target", 8},
-      {"/evidence/sources", Json::object()},     {"/options/judge_shapes", 1e18}};
+      {"/evidence/sources", Json::object()},     {"/options/judge_shapes", 1e18},
+      {"/options/judge_shapes", 4294967298},     {"/options/schedules", 2.5},             {"/seed", -1},
+      {"/seed", 1e300}};
   for (const auto& [at, value] : changes) {
     Json bad = good;
     bad[Json::json_pointer(at)] = value;
