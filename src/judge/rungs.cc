@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "judge/element.h"
+#include "judge/page.h"
 #include "judge/shapes.h"
 
 namespace kw::judge {
@@ -49,7 +50,33 @@ bool has_kind(const device::StepReport& step, emu::Finding::Kind kind) {
   return std::any_of(step.findings.begin(), step.findings.end(), [kind](const emu::Finding& f) { return f.kind == kind; });
 }
 
-std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, const device::RunReport& report, bool numbers_right) {
+// The emulator reports threads that meet at barrier 0 from different places, which __syncthreads() forbids and PTX does
+// not. PTX as it comes here does not tell one from the other; the candidate's source does, where .loc points at it.
+bool is_written_by_hand(const Climb& climb, const emu::Party& party) {
+  const std::string file = place_of(climb, party.source_file, 0).file;
+  if (!is_candidates(file) || party.source_column == 0) return false;
+  const std::string text = source_text_of(climb.candidate_path)(file);
+  const std::string_view line = line_of(text, static_cast<int>(party.source_line));
+  // The column is somewhere in the statement, usually behind its first word.
+  const size_t end = std::min<size_t>(party.source_column - 1, line.size());
+  const size_t before = line.find_last_of(";{}", end == 0 ? 0 : end - 1);
+  size_t begin = before == std::string_view::npos || before >= end ? 0 : before + 1;
+  while (begin < line.size() && (line[begin] == ' ' || line[begin] == '\t')) ++begin;
+  const std::string_view statement = line.substr(begin);
+  return statement.starts_with("asm") || statement.starts_with("__asm");
+}
+
+void drop_barriers_written_by_hand(const Climb& climb, device::RunReport& report) {
+  for (device::StepReport& step : report.steps) {
+    std::erase_if(step.findings, [&](const emu::Finding& f) {
+      return f.kind == emu::Finding::Kind::kBarrierDivergence && !f.fatal && f.other &&
+             (is_written_by_hand(climb, f.party) || is_written_by_hand(climb, *f.other));
+    });
+  }
+}
+
+std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device::RunReport report, bool numbers_right) {
+  drop_barriers_written_by_hand(climb, report);
   const device::StepReport* step = report.first_with_finding();
   if (step == nullptr) {
     if (report.completed) return std::nullopt;
