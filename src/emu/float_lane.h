@@ -25,6 +25,13 @@ inline float flush(float x) {
   const uint32_t u = bits_of(x);
   return float_of((u & 0x7f800000u) == 0 ? u & 0x80000000u : u);
 }
+// .ftz flushes what is denormal after rounding to 24 bits as if exponents had no end (as x86 does). The host has rounded a
+// denormal `r` to fewer bits, perhaps up to the least normal number; `above` is the same result times a power of two
+// that keeps it normal, `least` the least normal number times that power. What overflows above is no denormal here.
+inline float flush_rounded(float r, float above, float least) {
+  const bool tiny = (std::fabs(r) <= 0x1p-126f) & (std::fabs(above) < least);
+  return float_of(tiny ? bits_of(r) & 0x80000000u : bits_of(r));
+}
 inline uint16_t flush_half(uint16_t h) { return static_cast<uint16_t>((h & 0x7c00u) == 0 ? h & 0x8000u : h); }
 template <bool kFtz>
 inline float flush_if(float x) {
@@ -68,6 +75,14 @@ inline T min_max(T a, T b) {
   const __m256i exponent = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7f800000));
   const __m256 tiny = _mm256_castsi256_ps(_mm256_cmpeq_epi32(exponent, _mm256_setzero_si256()));
   return _mm256_blendv_ps(x, _mm256_and_ps(x, _mm256_set1_ps(-0.0f)), tiny);
+}
+// flush_rounded, and a NaN made canonical.
+[[gnu::always_inline]] inline __m256 flush_rounded_8(__m256 r, __m256 above, float least) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  const __m256 small = _mm256_cmp_ps(_mm256_andnot_ps(sign, r), _mm256_set1_ps(0x1p-126f), _CMP_LE_OQ);
+  const __m256 tiny = _mm256_and_ps(small, _mm256_cmp_ps(_mm256_andnot_ps(sign, above), _mm256_set1_ps(least), _CMP_LT_OQ));
+  r = _mm256_blendv_ps(r, _mm256_and_ps(r, sign), tiny);
+  return _mm256_blendv_ps(r, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff)), _mm256_cmp_ps(r, r, _CMP_UNORD_Q));
 }
 template <bool kMax, bool kNanWins, bool kFtz>
 [[gnu::always_inline]] inline __m256 min_max_8(__m256 a, __m256 b) {

@@ -73,14 +73,6 @@ int take_rounding(Form& form) { return form.take_one_of({"rn", "rz", "rm", "rp"}
 
 // --- Lane functions -------------------------------------------------------------------------------------
 
-// .ftz flushes what is denormal after rounding to 24 bits as if exponents had no end (as x86 does). The host has rounded a
-// denormal `r` to fewer bits, perhaps up to the least normal number; `above` is the same result times a power of two
-// that keeps it normal, `least` the least normal number times that power. What overflows above is no denormal here.
-inline float flush_rounded(float r, float above, float least) {
-  const bool tiny = (std::fabs(r) <= 0x1p-126f) & (std::fabs(above) < least);
-  return float_of(tiny ? bits_of(r) & 0x80000000u : bits_of(r));
-}
-
 template <bool kFtz, bool kSat>
 inline float finish32(float r) {
   r = flush_if<kFtz>(r);
@@ -98,7 +90,7 @@ constexpr auto kMul32 = [](float a, float b) -> float {
   b = flush_if<kFtz>(b);
   float r = a * b;
   if constexpr (kFtz) r = flush_rounded(r, (a * 0x1p32f) * (b * 0x1p32f), 0x1p-62f);
-  return finish32<kFtz, kSat>(r);
+  return finish32<false, kSat>(r);
 };
 template <bool kFtz, bool kSat>
 constexpr auto kFma32 = [](float a, float b, float c) -> float {
@@ -107,7 +99,7 @@ constexpr auto kFma32 = [](float a, float b, float c) -> float {
   c = flush_if<kFtz>(c);
   float r = std::fma(a, b, c);
   if constexpr (kFtz) r = flush_rounded(r, std::fma(a * 0x1p32f, b * 0x1p32f, c * 0x1p64f), 0x1p-62f);
-  return finish32<kFtz, kSat>(r);
+  return finish32<false, kSat>(r);
 };
 template <bool kFtz>
 constexpr auto kDiv32 = [](float a, float b) -> float {
@@ -115,7 +107,7 @@ constexpr auto kDiv32 = [](float a, float b) -> float {
   b = flush_if<kFtz>(b);
   float r = a / b;
   if constexpr (kFtz) r = flush_rounded(r, a * 0x1p64f / b, 0x1p-62f);
-  return finish32<kFtz, false>(r);
+  return finish32<false, false>(r);
 };
 template <bool kFtz>
 constexpr auto kDivApprox32 = [](float a, float b) -> float {
@@ -159,11 +151,29 @@ template <bool kMax, bool kNan, bool kFtz>
 constexpr auto kMinMax8 = [](__m256 a, __m256 b) -> __m256 { return min_max_8<kMax, kNan, kFtz>(a, b); };
 template <bool kFtz>
 constexpr auto kEx28 = [](__m256 a) -> __m256 { return approx_exp2_8<kFtz>(a); };
+constexpr auto kMulFtz8 = [](__m256 a, __m256 b) -> __m256 {
+  a = flush_8(a);
+  b = flush_8(b);
+  const __m256 up = _mm256_set1_ps(0x1p32f);
+  return flush_rounded_8(_mm256_mul_ps(a, b), _mm256_mul_ps(_mm256_mul_ps(a, up), _mm256_mul_ps(b, up)), 0x1p-62f);
+};
+constexpr auto kFmaFtz8 = [](__m256 a, __m256 b, __m256 c) -> __m256 {
+  a = flush_8(a);
+  b = flush_8(b);
+  c = flush_8(c);
+  const __m256 up = _mm256_set1_ps(0x1p32f), twice = _mm256_set1_ps(0x1p64f);
+  const __m256 above = _mm256_fmadd_ps(_mm256_mul_ps(a, up), _mm256_mul_ps(b, up), _mm256_mul_ps(c, twice));
+  return flush_rounded_8(_mm256_fmadd_ps(a, b, c), above, 0x1p-62f);
+};
+constexpr const LaneOp* kMulFtz = &vector_op<kMul32<true, false>, kMulFtz8>;
+constexpr const LaneOp* kFmaFtz = &vector_op<kFma32<true, false>, kFmaFtz8>;
 template <bool kMax, bool kNan, bool kFtz>
 constexpr const LaneOp* min_max_lanes() { return &vector_op<kMinMax32<kMax, kNan, kFtz>, kMinMax8<kMax, kNan, kFtz>>; }
 template <bool kFtz>
 constexpr const LaneOp* ex2_lanes() { return &vector_op<kEx232<kFtz>, kEx28<kFtz>>; }
 #else
+constexpr const LaneOp* kMulFtz = &lane_op<kMul32<true, false>>;
+constexpr const LaneOp* kFmaFtz = &lane_op<kFma32<true, false>>;
 template <bool kMax, bool kNan, bool kFtz>
 constexpr const LaneOp* min_max_lanes() { return &lane_op<kMinMax32<kMax, kNan, kFtz>>; }
 template <bool kFtz>
@@ -207,9 +217,10 @@ Status lower_arithmetic(Lowering& l) {
   const bool fused = opcode == "fma" || opcode == "mad";
   if (opcode == "fma" && mode < 0) return l.unsupported();
   if (type == Type::kF32) {
-    const LaneOp* op = fused             ? KW_FTZ_SAT(kFma32)
+    const LaneOp* op = fused             ? (ftz && !sat ? kFmaFtz : KW_FTZ_SAT(kFma32))
                        : opcode == "add" ? KW_FTZ_SAT(kAdd32)
                        : opcode == "sub" ? KW_FTZ_SAT(kSub32)
+                       : ftz && !sat     ? kMulFtz
                                          : KW_FTZ_SAT(kMul32);
     return finish(l, form, op, Counters::kFloat32, mode);
   }
