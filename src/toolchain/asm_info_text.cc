@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/demangle.h"
 #include "toolchain/asm_info.h"
 
 namespace kw::toolchain {
@@ -19,7 +20,7 @@ Json json_of(const std::vector<MemoryAccess>& accesses) {
 }
 
 Json json_of(const AsmInfo::Kernel& kernel) {
-  Json out{{"kernel", kernel.ptx.kernel}};
+  Json out{{"kernel", kernel.ptx.kernel}, {"name", readable_name(kernel.ptx.kernel)}};
   out["ptx"] = {{"instructions", kernel.ptx.instructions},
                 {"virtual_registers", kernel.ptx.virtual_registers},
                 {"static_shared_bytes", kernel.ptx.static_shared_bytes},
@@ -104,7 +105,7 @@ std::string to_json(const AsmInfo& info) {
 std::string show(const AsmInfo& info) {
   std::string out = fmt::format("{} for {}\n", info.subject, info.target);
   for (const auto& kernel : info.kernels) {
-    out += fmt::format("\n{}\n", kernel.ptx.kernel);
+    out += fmt::format("\n{}\n", readable_name(kernel.ptx.kernel));
     if (kernel.resources) {
       const Resources& r = *kernel.resources;
       out += fmt::format("  registers  {} a thread; spills: {} B stored, {} B loaded\n", r.registers, r.spill_store_bytes, r.spill_load_bytes);
