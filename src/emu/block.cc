@@ -35,7 +35,7 @@ Block::Block(const LaunchPlan& plan, CountTable& counts, uint64_t* clock) : plan
   const Code& code = *plan.kernel->entry;
   const size_t bank = (code.bank_bytes + 64 + 63) / 64 * 64;
   banks_ = allocate_bytes(bank * plan.warps);
-  shared_ = allocate_bytes(plan.shared_bytes + 64);
+  shared_ = allocate_bytes(plan.shared_extent + 64);
   local_ = allocate_bytes(size_t{plan.stack_bytes} * kLanes * plan.warps);
   context_.launch = plan.launch;
   context_.options = plan.options;
@@ -43,6 +43,8 @@ Block::Block(const LaunchPlan& plan, CountTable& counts, uint64_t* clock) : plan
   context_.threads = plan.threads;
   context_.shared = shared_.get();
   context_.shared_bytes = plan.shared_bytes;
+  context_.reserved_shared = plan.reserved_shared;
+  context_.shared_extent = plan.shared_extent;
   context_.param_base = plan.param_base;
   context_.param_bytes = plan.param_bytes;
   for (uint32_t i = 0; i < plan.warps; ++i) {
@@ -84,7 +86,7 @@ void Block::begin(uint64_t linear_index, Observer* observer) {
   context_.watched = false;
   context_.overwritten = 0;
   progress_ = 0;
-  std::memset(shared_.get(), kPoison, plan_.shared_bytes);
+  std::memset(shared_.get(), kPoison, plan_.shared_extent);
   for (BarrierState& b : barriers_) {
     if (!b.active) continue;
     b.active = false;

@@ -21,7 +21,9 @@ struct LaunchPlan {
   uint32_t param_bytes = 0;
   uint64_t grid_workspace = 0;       // cooperative launches: what %envreg1 and 2 hold; else 0
   uint32_t threads = 0, warps = 0;
-  uint32_t shared_bytes = 0;
+  uint32_t shared_bytes = 0;         // static + dynamic
+  uint32_t reserved_shared = 0;      // as BlockContext
+  uint32_t shared_extent = 0;
   uint32_t sms = 108;                // of the target's reference part: residency, %nsmid
   uint32_t stack_bytes = 0;          // local memory per thread
   double deadline = 0;               // steady clock, seconds; 0 = none

@@ -38,7 +38,8 @@ bool reads(Access how) {
 }  // namespace
 
 void Initialised::begin(const BlockContext& block) {
-  shared_.assign(block.shared_bytes, 0);
+  shared_.assign(block.shared_extent, 0);
+  if (block.reserved_shared != 0) std::fill(shared_.begin() + block.reserved_shared, shared_.end(), 0xff);   // not the kernel's to write first
   for (std::vector<uint8_t>& bytes : local_) std::fill(bytes.begin(), bytes.end(), 0);
   local_.resize(block.warps.size());
 }

@@ -237,7 +237,7 @@ struct Launcher {
   }
 
   uint64_t block_bytes() const {
-    return uint64_t{plan.warps} * plan.kernel->entry->bank_bytes + plan.shared_bytes +
+    return uint64_t{plan.warps} * plan.kernel->entry->bank_bytes + plan.shared_extent +
            uint64_t{plan.stack_bytes} * kLanes * plan.warps + 4096;
   }
 
@@ -318,6 +318,11 @@ Result<LaunchReport> run(const Launch& launch, const Options& options) {
   plan.threads = static_cast<uint32_t>(product(launch.block));
   plan.warps = (plan.threads + kLanes - 1) / kLanes;
   plan.shared_bytes = kernel->info.static_shared_bytes + launch.dynamic_shared_bytes;
+  plan.shared_extent = plan.shared_bytes;
+  if (kernel->shared.reserved) {
+    plan.reserved_shared = reserved_shared_begin(plan.shared_bytes);
+    plan.shared_extent = plan.reserved_shared + kReservedSharedBytes;
+  }
   plan.stack_bytes = kernel->stack_bytes;
   if (target.part.sm_count > 0) plan.sms = static_cast<uint32_t>(target.part.sm_count);
   plan.deadline = options.deadline_s > 0 ? now() + options.deadline_s : 0;

@@ -183,6 +183,10 @@ bool resolve_global(Warp& warp, const Insn& insn, Space space, Access how, uint6
   return true;
 }
 
+bool in_reserved_shared(const BlockContext& block, uint64_t offset, unsigned bytes) {
+  return block.reserved_shared != 0 && offset >= block.reserved_shared && offset < block.shared_extent && block.shared_extent - offset >= bytes;
+}
+
 bool resolve_bounded(Warp& warp, const Insn& insn, Space space, Access how, uint64_t* addresses, Mask lanes,
                      unsigned bytes, unsigned alignment) {
   BlockContext& block = *warp.block;
@@ -194,7 +198,7 @@ bool resolve_bounded(Warp& warp, const Insn& insn, Space space, Access how, uint
       uint64_t& offset = addresses[lane];
       // `mov` gives the generic address of a function's parameter (lowering.cc).
       if (!shared && offset - kLocalWindow < kLocalWindowBytes) offset -= kLocalWindow;
-      if (offset >= limit || limit - offset < bytes) {
+      if ((offset >= limit || limit - offset < bytes) && !(shared && in_reserved_shared(block, offset, bytes))) {
         fault_outside(warp, insn, lane, space, how, offset, bytes, limit);
         return false;
       }

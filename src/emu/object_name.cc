@@ -24,6 +24,11 @@ void name_shared(const Warp& warp, Finding& finding) {
   const auto kernel = block.launch->program->impl().kernel(block.launch->kernel, observed);
   if (!kernel) return;
   const SharedLayout& layout = (*kernel)->shared;
+  if (block.reserved_shared != 0 && holds(block.reserved_shared, kReservedSharedBytes, finding.address)) {
+    finding.object = "reserved shared memory";
+    finding.object_offset = static_cast<int64_t>(finding.address - block.reserved_shared);
+    return;
+  }
   if (finding.address >= layout.static_bytes && block.shared_bytes > layout.static_bytes) {
     finding.object = "dynamic shared memory";
     finding.object_offset = static_cast<int64_t>(finding.address - layout.static_bytes);

@@ -154,7 +154,7 @@ void atomic(Warp& warp, const Insn& insn) {
   uint64_t addresses[kLanes];
   compute_addresses(warp, insn, addresses);
   if (!resolve(warp, insn, Access::kAtomic, addresses, warp.exec, sizeof(T))) return;
-  const uint64_t shared = reinterpret_cast<uint64_t>(warp.block->shared), shared_bytes = warp.block->shared_bytes;
+  const uint64_t shared = reinterpret_cast<uint64_t>(warp.block->shared), shared_bytes = warp.block->shared_extent;
   const bool local_only = space_of(insn) == Space::kShared;
   for_lanes(warp.exec, [&](int lane) {
     T b, c{};

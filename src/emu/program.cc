@@ -98,6 +98,7 @@ struct References {
   std::vector<const ptx::Variable*> shared;
   std::vector<std::string_view> calls, addresses;
   bool indirect_calls = false;
+  bool reserved_shared = false;
 };
 
 void collect(const ptx::Operand& operand, bool callee, References& out) {
@@ -105,6 +106,7 @@ void collect(const ptx::Operand& operand, bool callee, References& out) {
       operand.variable->space == ptx::Space::kShared) {
     out.shared.push_back(operand.variable);
   }
+  if (operand.kind == ptx::Operand::Kind::kSpecial && operand.name.starts_with("%reserved_smem")) out.reserved_shared = true;
   if (operand.kind == ptx::Operand::Kind::kFunction) (callee ? out.calls : out.addresses).push_back(operand.name);
   for (const ptx::Operand& element : operand.elements) collect(element, false, out);
 }
@@ -213,6 +215,7 @@ Result<std::unique_ptr<KernelImage>> lower_kernel(const ProgramImage& image, uin
   std::vector<uint32_t> order{entry};
   std::unordered_set<uint32_t> seen{entry};
   std::vector<const ptx::Variable*> shared;
+  bool reserved = false;
   auto reach = [&](uint32_t index) {
     if (image.functions[index]->has_body && !image.functions[index]->is_entry && seen.insert(index).second) order.push_back(index);
   };
@@ -220,6 +223,7 @@ Result<std::unique_ptr<KernelImage>> lower_kernel(const ProgramImage& image, uin
     References references;
     collect(image.functions[order[i]]->body, references);
     shared.insert(shared.end(), references.shared.begin(), references.shared.end());
+    reserved = reserved || references.reserved_shared;
     for (std::string_view name : references.calls) {
       if (auto it = image.function_index.find(name); it != image.function_index.end()) reach(it->second);
     }
@@ -229,6 +233,7 @@ Result<std::unique_ptr<KernelImage>> lower_kernel(const ProgramImage& image, uin
     }
   }
   KW_TRY(kernel->shared, layout_shared(shared));
+  kernel->shared.reserved = reserved;
   for (uint32_t index : order) {
     KW_TRY(auto code, lower_function(image, kernel->shared, index, observed));
     kernel->order_sensitive = kernel->order_sensitive || code->communicates;

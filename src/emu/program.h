@@ -30,7 +30,14 @@ struct SharedLayout {
   std::unordered_map<const ptx::Variable*, uint32_t> offset;
   uint32_t static_bytes = 0;   // also where dynamic shared memory begins
   uint32_t align = 16;
+  bool reserved = false;       // the kernel asks where the system's own shared memory lies
 };
+
+// Shared memory that CUDA keeps for itself in each block (%reserved_smem_offset_*, PTX ISA section 10). Cooperative
+// groups of several warps meet in the upper half of it. Here it lies above the kernel's own memory, with a
+// gap between them, so that running past the end of the latter is still seen.
+constexpr uint32_t kReservedSharedBytes = 1024;
+inline uint32_t reserved_shared_begin(uint32_t shared_bytes) { return (shared_bytes + 2047) / 1024 * 1024; }
 
 struct ParamLayout {
   std::unordered_map<const ptx::Variable*, uint32_t> offset;

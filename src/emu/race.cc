@@ -21,7 +21,7 @@ constexpr size_t kPoolLimit = 1u << 15;
 void BlockRaces::begin(BlockContext& block) {
   block_ = &block;
   warps_ = static_cast<uint32_t>(block.warps.size());
-  const size_t granules = (block.shared_bytes + 3) / 4 + 4;
+  const size_t granules = (block.shared_extent + 3) / 4 + 4;
   if (writes_.size() < granules) writes_.resize(granules, 0);
   if (reads_.size() < warps_) reads_.resize(warps_);
   for (std::vector<uint32_t>& reads : reads_) {

@@ -12,7 +12,7 @@ enum Special : int {
   kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ, kZero, kOne,
   kLaneid, kWarpid, kNwarpid, kSmid, kNsmid, kGridid, kMaskEq, kMaskLe, kMaskLt, kMaskGe, kMaskGt,
   kClock, kClockHi, kClock64, kGlobaltimer, kGlobaltimerLo, kGlobaltimerHi,
-  kTotalShared, kDynamicShared, kReservedShared, kEnvreg1, kEnvreg2,
+  kTotalShared, kDynamicShared, kReservedBegin, kReservedEnd, kReservedCap, kReserved1, kEnvreg1, kEnvreg2,
 };
 
 uint64_t uniform(const Warp& w, int id) {
@@ -36,6 +36,10 @@ uint64_t uniform(const Warp& w, int id) {
     case kGlobaltimerHi: return block.clock() >> 32;
     case kTotalShared: return b.shared_bytes;
     case kDynamicShared: return b.launch->dynamic_shared_bytes;
+    case kReservedBegin: return b.reserved_shared;
+    case kReservedEnd: return b.shared_extent;
+    case kReservedCap: return kReservedSharedBytes;
+    case kReserved1: return b.reserved_shared + kReservedSharedBytes / 2;
     case kEnvreg1: return block.plan().grid_workspace >> 32;          // high word
     case kEnvreg2: return block.plan().grid_workspace & 0xffffffffu;  // low word
     default: return 0;
@@ -95,6 +99,9 @@ int special_register_id(std::string_view name, int element, unsigned& width) {
       {"%globaltimer_hi", kGlobaltimerHi, false},
       {"%total_smem_size", kTotalShared, false}, {"%aggr_smem_size", kTotalShared, false},
       {"%dynamic_smem_size", kDynamicShared, false},
+      {"%reserved_smem_offset_begin", kReservedBegin, false}, {"%reserved_smem_offset_end", kReservedEnd, false},
+      {"%reserved_smem_offset_cap", kReservedCap, false},
+      {"%reserved_smem_offset_0", kReservedBegin, false}, {"%reserved_smem_offset_1", kReserved1, false},
       {"%envreg1", kEnvreg1, false}, {"%envreg2", kEnvreg2, false},
   };
   for (const auto& row : table) {
@@ -113,7 +120,6 @@ int special_register_id(std::string_view name, int element, unsigned& width) {
   if (name == "%nclusterid") return element == 3 ? kZero : kNctaidX + (element < 0 ? 0 : element);
   if (name == "%cluster_ctaid" || name == "%cluster_ctarank" || name == "%is_explicit_cluster") return kZero;
   if (name == "%cluster_nctaid" || name == "%cluster_nctarank") return kOne;
-  if (name.starts_with("%reserved_smem")) return kZero;
   return -1;
 }
 

@@ -76,6 +76,8 @@ struct BlockContext {
   uint32_t threads = 0;
   uint8_t* shared = nullptr;
   uint32_t shared_bytes = 0;     // static + dynamic
+  uint32_t reserved_shared = 0;  // where the system's own shared memory begins, behind a gap; 0: the kernel has none
+  uint32_t shared_extent = 0;    // end of all of it
   uint64_t param_base = 0;       // device address of the kernel's parameter block
   uint32_t param_bytes = 0;
   std::vector<Warp*> warps;
