@@ -113,6 +113,12 @@ int main() {
   memory.bytesize = 128;
   cudaGraphNode_t allocated, filled, child, copied;
   cudaGraphAddMemAllocNode(&allocated, outer, nullptr, 0, &memory);
+  const auto graph_memory = [](cudaGraphMemAttributeType which) {
+    unsigned long long bytes = 0;
+    cudaDeviceGetGraphMemAttribute(0, which, &bytes);
+    return bytes;
+  };
+  std::printf("memory %llu ", graph_memory(cudaGraphMemAttrUsedMemCurrent));
   zero.dst = memory.dptr, zero.value = 0x01010101;
   cudaGraphAddMemsetNode(&filled, outer, &allocated, 1, &zero);
   cudaGraphAddChildGraphNode(&child, outer, &filled, 1, graph);
@@ -134,7 +140,11 @@ int main() {
   cudaMemcpy(&kept, memory.dptr, 4, cudaMemcpyDeviceToHost);
   std::printf(" kept %#x", kept);
   std::printf(" free %s", cudaGetErrorName(cudaFree(memory.dptr)));
-  std::printf(" gone %s\n", cudaGetErrorName(cudaMemcpy(&kept, memory.dptr, 4, cudaMemcpyDeviceToHost)));
+  std::printf(" gone %s", cudaGetErrorName(cudaMemcpy(&kept, memory.dptr, 4, cudaMemcpyDeviceToHost)));
+  std::printf(" left %llu of %llu", graph_memory(cudaGraphMemAttrReservedMemCurrent), graph_memory(cudaGraphMemAttrReservedMemHigh));
+  unsigned long long nothing = 0;
+  cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &nothing);
+  std::printf(", then %llu\n", graph_memory(cudaGraphMemAttrReservedMemHigh));
   return cudaDeviceSynchronize();
 }
 )";
@@ -154,8 +164,8 @@ TEST(EmulatedGraph, CapturedAndMadeByHand) {
             "unjoined cudaErrorStreamCaptureUnjoined after 0 end cudaErrorIllegalState\n"
             "made 3008 3008 4008 cudaErrorGraphExecUpdateFailure 3008\n"
             "twice cudaErrorInvalidValue cycle cudaErrorInvalidValue pattern cudaErrorNotSupported foreign cudaErrorInvalidValue\n"
-            "outer 0x1010101 host 3 destroyed cudaErrorInvalidValue\n"
-            "again cudaErrorInvalidValue 0x1010101 kept 0x1010101 free cudaSuccess gone cudaErrorInvalidValue\n")
+            "memory 128 outer 0x1010101 host 3 destroyed cudaErrorInvalidValue\n"
+            "again cudaErrorInvalidValue 0x1010101 kept 0x1010101 free cudaSuccess gone cudaErrorInvalidValue left 0 of 128, then 0\n")
       << done->err;
 }
 

@@ -183,8 +183,21 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
   return call.done(call.state().destroy_graph(graph) ? cudaSuccess : cudaErrorInvalidValue);
 }
 cudaError_t cudaDeviceGraphMemTrim(int) { return cudaSuccess; }
-cudaError_t cudaDeviceGetGraphMemAttribute(int, cudaGraphMemAttributeType, void* value) {
-  *static_cast<uint64_t*>(value) = 0;
+// Memory of graphs is theirs from the making of its node (graph.h), so what is reserved is what is used.
+cudaError_t cudaDeviceGetGraphMemAttribute(int, cudaGraphMemAttributeType which, void* value) {
+  Call call("cudaDeviceGetGraphMemAttribute");
+  if (value == nullptr) return call.done(cudaErrorInvalidValue);
+  const bool now = which == cudaGraphMemAttrUsedMemCurrent || which == cudaGraphMemAttrReservedMemCurrent;
+  if (!now && which != cudaGraphMemAttrUsedMemHigh && which != cudaGraphMemAttrReservedMemHigh) return call.done(cudaErrorInvalidValue);
+  *static_cast<uint64_t*>(value) = now ? call.state().graph_memory_bytes() : call.state().most_graph_memory_bytes;
+  return cudaSuccess;
+}
+// The highest values can be set back, to now.
+cudaError_t cudaDeviceSetGraphMemAttribute(int, cudaGraphMemAttributeType which, void* value) {
+  Call call("cudaDeviceSetGraphMemAttribute");
+  const bool highest = which == cudaGraphMemAttrUsedMemHigh || which == cudaGraphMemAttrReservedMemHigh;
+  if (value == nullptr || !highest || *static_cast<const uint64_t*>(value) != 0) return call.done(cudaErrorInvalidValue);
+  call.state().most_graph_memory_bytes = call.state().graph_memory_bytes();
   return cudaSuccess;
 }
 

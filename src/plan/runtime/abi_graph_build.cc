@@ -183,7 +183,7 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* out, cudaGraph_t graph, co
   if (call.state().find_graph(graph) == nullptr) return call.done(cudaErrorInvalidValue);
   if (const cudaError_t error = call.backend().allocate(params->bytesize, MemoryKind::kDevice, &params->dptr); error != cudaSuccess)
     return call.done(error);
-  return add(call, out, graph, after, count, MemoryNode{call.state().keep_graph_memory(params->dptr), false});
+  return add(call, out, graph, after, count, MemoryNode{call.state().keep_graph_memory(params->dptr, params->bytesize), false});
 }
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count, void* address) {
   Call call("cudaGraphAddMemFreeNode");

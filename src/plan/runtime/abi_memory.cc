@@ -19,7 +19,7 @@ cudaError_t allocate_in_order(Call& call, void** out, uint64_t bytes, cudaStream
   Stream* stream = call.state().find_stream(handle);
   if (stream == nullptr) return call.done(cudaErrorInvalidResourceHandle);
   const cudaError_t error = allocate(call, out, bytes, MemoryKind::kDevice);
-  if (error == cudaSuccess && stream->capture != nullptr) capture_node(*stream)->action = MemoryNode{call.state().keep_graph_memory(*out), false};
+  if (error == cudaSuccess && stream->capture != nullptr) capture_node(*stream)->action = MemoryNode{call.state().keep_graph_memory(*out, bytes), false};
   return error;
 }
 

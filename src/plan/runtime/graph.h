@@ -22,6 +22,7 @@ struct EventRecord {
 };
 struct GraphMemory {
   void* address = nullptr;
+  uint64_t bytes = 0;
   bool used = false;             // a launch allocated it, and nobody freed it yet
 };
 struct MemoryNode {

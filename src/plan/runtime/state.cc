@@ -1,5 +1,7 @@
 #include "plan/runtime/state.h"
 
+#include <algorithm>
+
 #include "plan/runtime/fatbinary.h"
 
 namespace kw::runtime {
@@ -129,10 +131,12 @@ bool State::destroy_graph(const void* handle) {
   return true;
 }
 
-std::shared_ptr<GraphMemory> State::keep_graph_memory(void* address) {
+std::shared_ptr<GraphMemory> State::keep_graph_memory(void* address, uint64_t bytes) {
   auto memory = std::make_shared<GraphMemory>();
   memory->address = address;
+  memory->bytes = bytes;
   graph_memory_[address] = memory;
+  most_graph_memory_bytes = std::max(most_graph_memory_bytes, graph_memory_bytes());
   return memory;
 }
 
@@ -150,6 +154,12 @@ void State::release_graph_memory() {
     backend().release(it->second->address);
     it = graph_memory_.erase(it);
   }
+}
+
+uint64_t State::graph_memory_bytes() const {
+  uint64_t sum = 0;
+  for (const auto& [address, memory] : graph_memory_) sum += memory->bytes;
+  return sum;
 }
 
 GraphNode* State::find_graph_node(const void* handle) {

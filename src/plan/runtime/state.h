@@ -56,9 +56,11 @@ class State {
   GraphNode* find_graph_node(const void* handle);
   bool destroy_graph(const void* handle);
   // Memory of graphs, by address; null for any other.
-  std::shared_ptr<GraphMemory> keep_graph_memory(void* address);
+  std::shared_ptr<GraphMemory> keep_graph_memory(void* address, uint64_t bytes);
   std::shared_ptr<GraphMemory> find_graph_memory(const void* address) const;
   void release_graph_memory();   // what no graph knows and nobody uses
+  uint64_t graph_memory_bytes() const;
+  uint64_t most_graph_memory_bytes = 0;   // since a program set it back
 
   // The .target of the first module that has one; empty before any is registered.
   std::string first_target() const;
