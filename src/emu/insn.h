@@ -74,6 +74,7 @@ struct ConstantSlot { uint32_t offset = 0; uint32_t bytes_per_lane = 4; uint64_t
 struct BasicBlock {
   uint32_t begin = 0, end = 0;   // indices into Code::insns
   bool has_terminator = false;   // the last instruction has ends_block
+  bool polls = false;            // reads what another thread may write meanwhile: a loop here may wait for it
 };
 
 // Bytes of a variable in the frame's part of a thread's local memory.

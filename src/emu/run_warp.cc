@@ -15,6 +15,7 @@ namespace kw::emu {
 namespace {
 
 constexpr uint64_t kSlice = 2048;   // instructions before another fragment of the warp gets a turn
+constexpr uint32_t kPolls = 32;     // rounds of a loop that looks at what others write, before they get a turn
 
 // Makes the warp's view that of a fragment.
 void enter(WarpState& s, Frame* frame) {
@@ -205,6 +206,7 @@ bool Runner::meet() {
 }
 
 Turn Runner::run(uint64_t quantum) {
+  uint32_t polls = 0;
   for (;;) {
     if (s.steps >= quantum) return Turn::kYielded;
     if (!pick()) return w.live == 0 ? Turn::kOver : Turn::kBlocked;
@@ -231,9 +233,13 @@ Turn Runner::run(uint64_t quantum) {
           put_back();
           return Turn::kYielded;
         }
-        if (pc < bb.end && s.steps >= quantum) {   // a loop went round
-          put_back();
-          return Turn::kYielded;
+        if (pc < bb.end) {   // a loop went round
+          const bool waits = bb.polls && ++polls >= kPolls;
+          if (waits) polls = 0;
+          if (s.steps >= quantum || (waits && !rotate())) {
+            put_back();
+            return Turn::kYielded;
+          }
         }
       }
       if (!s.fragments.empty() && !meet()) break;

@@ -167,6 +167,14 @@ int size_class(unsigned bytes) {
 }
 constexpr std::array<uint32_t, 6> kSlotBytes = {4, 32, 64, 128, 256, 512};
 
+// May its result depend on how far other threads have come?
+bool polls(const Code& code, const Insn& insn) {
+  if (insn.source >= code.sources.size() || code.sources[insn.source].instruction == nullptr) return false;
+  const ptx::Instruction& i = *code.sources[insn.source].instruction;
+  if (i.opcode == "ld") return i.has("volatile") || i.has("acquire") || i.has("relaxed");
+  return i.opcode == "atom" || (i.opcode == "mbarrier" && (i.has("test_wait") || i.has("try_wait")));
+}
+
 uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
 
 }  // namespace
@@ -182,9 +190,10 @@ void find_basic_blocks(Code& code, std::span<const uint32_t> entries) {
   code.blocks.clear();
   code.block_of.assign(count, 0);
   for (uint32_t i = 0; i < count; ++i) {
-    if (leader[i]) code.blocks.push_back({i, i, false});
+    if (leader[i]) code.blocks.push_back({i, i, false, false});
     code.blocks.back().end = i + 1;
     code.blocks.back().has_terminator = code.insns[i].ends_block;
+    code.blocks.back().polls = code.blocks.back().polls || polls(code, code.insns[i]);
     code.block_of[i] = static_cast<uint32_t>(code.blocks.size() - 1);
   }
 }
