@@ -109,12 +109,10 @@ Result<std::vector<tensor::Tensor>> make_inputs(const Problem& problem, const Wo
         "the inputs of workload '{}' take {:.0f} MiB, more than the limit of {} MiB; choose a smaller one",
         workload.name, total / (1 << 20), limit >> 20);
   for (const TensorDecl& input : problem.inputs) {
-    const Distribution* distribution = &input.distribution;
-    for (const auto& [name, other] : workload.inputs)
-      if (name == input.name) distribution = &other;
+    KW_TRY(const Distribution distribution, distribution_of(input, workload));
     KW_TRY(tensor::Shape shape, shape_of(input, workload));
     KW_TRY(tensor::Tensor made,
-           fill(input.dtype, std::move(shape), *distribution, seed, problem.name + "/" + input.name));
+           fill(input.dtype, std::move(shape), distribution, seed, problem.name + "/" + input.name));
     inputs.push_back(std::move(made));
   }
   return inputs;

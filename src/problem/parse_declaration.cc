@@ -147,6 +147,16 @@ Result<Distribution> Parser::parse_distribution() {
   KW_TRY_VOID(expressions_->expect("(", "after the name of a distribution"));
   while (!cursor_.accept(")")) {
     if (count > 0) KW_TRY_VOID(expressions_->expect(",", "or ')' in a distribution"));
+    if (rule->form == Distribution::Form::kIntegers && count == 1) {
+      KW_TRY(Dim high, expressions_->parse_size());
+      if (const auto constant = high.constant()) {
+        values[1] = static_cast<double>(*constant);
+      } else {
+        distribution.high = std::move(high);
+      }
+      ++count;
+      continue;
+    }
     KW_TRY(const double value, expressions_->parse_signed_number());
     if (count == rule->parameters) {
       ++count;
@@ -160,6 +170,7 @@ Result<Distribution> Parser::parse_distribution() {
   const bool range = rule->form == Distribution::Form::kUniform ||
                      rule->form == Distribution::Form::kIntegers ||
                      rule->form == Distribution::Form::kSorted;
+  if (distribution.high) distribution.b = distribution.a;  // until the axes are known
   if (range && !(distribution.a <= distribution.b && std::abs(distribution.a) < 1e15 &&
                  std::abs(distribution.b) < 1e15))
     return fail(

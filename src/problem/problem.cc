@@ -43,7 +43,8 @@ std::string Distribution::text() const {
   switch (form) {
     case Form::kNormal: return fmt::format("normal({}, {})", a, b);
     case Form::kUniform: return fmt::format("uniform({}, {})", a, b);
-    case Form::kIntegers: return fmt::format("integers({}, {})", a, b);
+    case Form::kIntegers:
+      return high ? fmt::format("integers({}, {})", a, high->text()) : fmt::format("integers({}, {})", a, b);
     case Form::kConstant: return fmt::format("constant({})", a);
     case Form::kOneHot: return fmt::format("one_hot({})", a);
     case Form::kSorted: return fmt::format("sorted({}, {})", a, b);
@@ -51,6 +52,18 @@ std::string Distribution::text() const {
     case Form::kSpikes: return fmt::format("spikes({}, {})", a, b);
   }
   return "";
+}
+
+Result<Distribution> Distribution::at(const AxisValues& axes) const {
+  Distribution resolved = *this;
+  if (!high) return resolved;
+  KW_TRY(const std::int64_t bound, high->evaluate(axes));
+  resolved.b = static_cast<double>(bound);
+  resolved.high.reset();
+  if (resolved.b < a)
+    return fail(ErrorCode::kInvalid, "{}, but {} is {}; constrain the axes so that low is not above high",
+                text(), high->text(), bound);
+  return resolved;
 }
 
 Result<bool> Constraint::holds(const AxisValues& axes) const {
@@ -86,6 +99,12 @@ Result<tensor::Shape> shape_of(const TensorDecl& declaration, const Workload& wo
   return concrete(declaration.shape, workload.axes);
 }
 
+Result<Distribution> distribution_of(const TensorDecl& input, const Workload& workload) {
+  for (const auto& [name, other] : workload.inputs)
+    if (name == input.name) return other.at(workload.axes);
+  return input.distribution.at(workload.axes);
+}
+
 Status check_workload(const Problem& problem, const Workload& workload) {
   std::vector<std::string> known;
   for (const Axis& axis : problem.axes) {
@@ -109,6 +128,10 @@ Status check_workload(const Problem& problem, const Workload& workload) {
     if (problem.find_input(name) == nullptr)
       return fail(ErrorCode::kNotFound, "workload '{}' fills '{}', which is no input of '{}'", workload.name,
                   name, problem.name);
+  for (const TensorDecl& input : problem.inputs)
+    if (const auto filled = distribution_of(input, workload); !filled)
+      return fail(filled.error().code, "workload '{}', input '{}': {}", workload.name, input.name,
+                  filled.error().message);
   for (const Constraint& constraint : problem.constraints) {
     KW_TRY(const bool holds, constraint.holds(workload.axes));
     if (!holds)

@@ -30,7 +30,7 @@ struct Distribution {
   enum class Form {
     kNormal,    // normal(mean, deviation)
     kUniform,   // uniform(low, high)
-    kIntegers,  // integers(low, high), both included
+    kIntegers,  // integers(low, high), both included; high may be a size over the axes
     kConstant,  // constant(value)
     kOneHot,    // one_hot(value): one element of the last axis is value, the others 0
     kSorted,    // sorted(low, high): uniform, ascending along the last axis
@@ -40,7 +40,10 @@ struct Distribution {
   Form form = Form::kNormal;
   double a = 0;
   double b = 1;
-  std::string text() const;  // "normal(0, 1)"
+  std::optional<Dim> high = std::nullopt;  // of integers, instead of b: known with the axes
+  std::string text() const;                // "normal(0, 1)"
+  // With `high` as a number. kInvalid when it lies below a.
+  Result<Distribution> at(const AxisValues& axes) const;
 };
 
 // `M >= 1`, `K % 8 == 0`, `H % G == 0`: a comparison of two sizes.
@@ -136,6 +139,8 @@ Status check_workload(const Problem& problem, const Workload& workload);
 
 // The concrete shape of a declared tensor under a workload.
 Result<tensor::Shape> shape_of(const TensorDecl& declaration, const Workload& workload);
+// How the workload fills an input: its own setting, else the declared one; with numbers for sizes.
+Result<Distribution> distribution_of(const TensorDecl& input, const Workload& workload);
 Result<tensor::Shape> concrete(const SymbolicShape& shape, const AxisValues& axes);
 
 // What a workload moves and computes: bytes of inputs and outputs, and scalar operations of the reference
