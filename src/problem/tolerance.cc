@@ -11,6 +11,9 @@ namespace kw::problem {
 namespace {
 
 constexpr std::uint64_t kSignSeed = 0x5eed;
+constexpr std::int64_t kEnoughElements = 256;  // of an output: some of them see its errors add up
+constexpr std::int64_t kMostSigns = 8;
+constexpr double kCheapOperations = 1e8;
 
 struct Path {
   bool exact = true;  // nothing on the way to the output rounds
@@ -47,27 +50,52 @@ bool representable(const tensor::Tensor& reference, DType dtype) {
   });
 }
 
-// max |a - b| over finite pairs; an honest value that is not finite says nothing here (admit() sees it).
-double largest_error(std::span<const double> a, std::span<const double> reference) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double error = std::abs(a[i] - reference[i]);
-    if (std::isfinite(error)) largest = std::max(largest, error);
+// The largest honest error of each element so far; an honest value that is not finite says nothing here
+// (admit() sees it).
+class HonestError {
+ public:
+  explicit HonestError(const tensor::Tensor& reference)
+      : reference_(reference.f64()), errors_(reference_.size(), 0.0) {}
+  double see(const tensor::Tensor& honest) {  // the largest of this evaluation
+    const auto values = honest.f64();
+    double largest = 0;
+    for (std::size_t i = 0; i < errors_.size(); ++i) {
+      const double error = std::abs(values[i] - reference_[i]);
+      if (!std::isfinite(error)) continue;
+      errors_[i] = std::max(errors_[i], error);
+      largest = std::max(largest, error);
+    }
+    return largest;
   }
-  return largest;
+  double at(std::size_t i) const { return errors_[i]; }
+
+ private:
+  std::span<const double> reference_;
+  std::vector<double> errors_;
+};
+
+// How many disturbed evaluations. With few elements, one draw of signs may let all errors cancel.
+std::int64_t signs_for(const Problem& problem, const NodeShapes& shapes) {
+  if (shapes.operations > kCheapOperations) return 1;
+  std::int64_t fewest = kEnoughElements;
+  for (const TensorDecl& output : problem.outputs)
+    fewest = std::min(fewest, shapes.counts[static_cast<std::size_t>(output.node)]);
+  return std::clamp(kEnoughElements / std::max<std::int64_t>(1, fewest), std::int64_t{1}, kMostSigns);
 }
 
 OutputTolerance derive(const TensorDecl& output, const Path& path, double factor,
-                       const tensor::Tensor& reference, const tensor::Tensor& plain,
-                       const tensor::Tensor& disturbed) {
+                       const tensor::Tensor& reference, const std::vector<const tensor::Tensor*>& honest) {
   OutputTolerance made;
   made.output = output.name;
   made.factor = factor;
   made.rounding = tensor::unit_roundoff(output.dtype);
   made.reduction_length = path.reduction_length;
-  const auto ref = reference.f64(), a = plain.f64(), b = disturbed.f64();
-  made.plain_error = largest_error(a, ref);
-  made.disturbed_error = largest_error(b, ref);
+  const auto ref = reference.f64();
+  HonestError error(reference);
+  for (std::size_t i = 0; i < honest.size(); ++i) {
+    double& largest = i == 0 ? made.plain_error : made.disturbed_error;
+    largest = std::max(largest, error.see(*honest[i]));
+  }
   double squares = 0;
   std::int64_t finite = 0;
   for (double value : ref)
@@ -86,15 +114,11 @@ OutputTolerance derive(const TensorDecl& output, const Path& path, double factor
     made.exact = true;
     return made;
   }
-  const auto error_at = [&](std::size_t i) {
-    const double larger = std::max(std::abs(a[i] - ref[i]), std::abs(b[i] - ref[i]));
-    return std::isfinite(larger) && std::isfinite(ref[i]) ? larger : 0;
-  };
   for (std::size_t i = 0; i < ref.size(); ++i)
     if (ref[i] != 0 && std::abs(ref[i]) >= made.reference_rms)
-      made.relative = std::max(made.relative, error_at(i) / std::abs(ref[i]));
+      made.relative = std::max(made.relative, error.at(i) / std::abs(ref[i]));
   for (std::size_t i = 0; i < ref.size(); ++i)
-    made.absolute = std::max(made.absolute, error_at(i) - made.relative * std::abs(ref[i]));
+    made.absolute = std::max(made.absolute, error.at(i) - made.relative * std::abs(ref[i]));
   if (made.absolute < 1e-9 * std::max(made.plain_error, made.disturbed_error))
     made.absolute = 0;  // rounding of this formula
   made.budget.rtol = factor * made.relative + 2 * made.rounding;
@@ -132,20 +156,25 @@ Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workl
   for (const TensorDecl& output : problem.outputs) paths.push_back(path_to(problem, shapes, output.node));
   // Where nothing rounds, honest evaluations equal the reference.
   const bool all_exact = std::all_of(paths.begin(), paths.end(), [](const Path& p) { return p.exact; });
-  Evaluation plain, disturbed;
+  std::vector<Evaluation> honest;  // plain, then disturbed
   if (!all_exact) {
     run.precision = Precision::kHonest;
-    KW_TRY(plain, evaluate(problem, workload, inputs, run));
+    KW_TRY(Evaluation plain, evaluate(problem, workload, inputs, run));
+    honest.push_back(std::move(plain));
     run.precision = Precision::kDisturbed;
-    run.disturbance = kSignSeed;
-    KW_TRY(disturbed, evaluate(problem, workload, inputs, run));
+    for (std::int64_t i = 0, signs = signs_for(problem, shapes); i < signs; ++i) {
+      run.disturbance = kSignSeed + static_cast<std::uint64_t>(i);
+      KW_TRY(Evaluation disturbed, evaluate(problem, workload, inputs, run));
+      honest.push_back(std::move(disturbed));
+    }
   }
   Tolerance tolerance;
-  for (std::size_t i = 0; i < problem.outputs.size(); ++i)
-    tolerance.outputs.push_back(derive(problem.outputs[i], paths[i], problem.tolerance_factor,
-                                       reference->outputs[i],
-                                       all_exact ? reference->outputs[i] : plain.outputs[i],
-                                       all_exact ? reference->outputs[i] : disturbed.outputs[i]));
+  for (std::size_t i = 0; i < problem.outputs.size(); ++i) {
+    std::vector<const tensor::Tensor*> values;
+    for (const Evaluation& evaluation : honest) values.push_back(&evaluation.outputs[i]);
+    tolerance.outputs.push_back(
+        derive(problem.outputs[i], paths[i], problem.tolerance_factor, reference->outputs[i], values));
+  }
   return tolerance;
 }
 

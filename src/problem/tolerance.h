@@ -2,7 +2,7 @@
 //
 // An element passes when |got - ref| <= atol + rtol * |ref|, ref being the fp64 reference, unrounded.
 //
-// Two honest evaluations of the same graph on the same inputs give the error that good work makes:
+// Honest evaluations of the same graph on the same inputs give the error that good work makes:
 //   plain      every node in fp32 (accumulation too, in blocks as kernels do), stored names rounded to
 //              their dtypes, the output not yet rounded;
 //   disturbed  fp64, but each node v becomes v + s * b, s = ±1 by a hash of node and element, b the error
@@ -18,7 +18,9 @@
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
 //              moves, selections and casts add nothing. In a problem with an f64 output 2^-53 replaces 2^-24
 //              and 2^-51 replaces 2^-22.
-// With d_i = the larger of the two errors at element i, S = rms of the finite ref, u = u of the output dtype,
+// Small outputs (fewer than 256 elements) are disturbed up to eight times with other signs: one draw may let all errors of the
+// only element cancel.
+// With d_i = the largest of these errors at element i, S = rms of the finite ref, u = u of the output dtype,
 // F = the problem's factor (4 unless it says otherwise):
 //   relative  r = max d_i / |ref_i|  over elements with |ref_i| >= S
 //   absolute  a = max over all of (d_i - r |ref_i|); 0 when below 1e-9 max d_i
@@ -63,7 +65,7 @@ struct Tolerance {
 };
 
 // `reference` is the kReference evaluation of the same inputs (evaluated here when null). Costs about three
-// reference evaluations. `options` gives limits and threads; its precision is ignored.
+// reference evaluations, up to ten of small workloads. `options` gives limits and threads; its precision is ignored.
 Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workload,
                                    const std::vector<tensor::Tensor>& inputs,
                                    const Evaluation* reference = nullptr,
