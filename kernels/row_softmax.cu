@@ -6,29 +6,11 @@
 #include <kernelwright/candidate.h>
 #include <kernelwright/pack.cuh>
 #include <kernelwright/reduce.cuh>
+#include <kernelwright/row.cuh>
 
 namespace {
 
 constexpr float kLog2e = 1.4426950408889634f;
-
-// The parts of a row: `head` single elements, `packs` of V, `tail` single elements; head, tail < V.
-template <typename T, int V>
-struct Row {
-  using Pack = kw::Pack<T, V>;
-  int head, packs, tail;
-  __device__ Row(const T* start, int n) {
-    const int off = static_cast<int>(reinterpret_cast<uintptr_t>(start) % (V * sizeof(T)) / sizeof(T));
-    head = off == 0 ? 0 : min(n, V - off);
-    packs = (n - head) / V;
-    tail = n - head - packs * V;
-  }
-  // The single element of a thread: head elements belong to the first threads, tail elements to those after them.
-  __device__ int single(int thread) const {
-    if (thread < head) return thread;
-    if (thread < head + tail) return packs * V + thread;
-    return -1;
-  }
-};
 
 // kPacks packs a thread; the row has at most kThreads * kPacks of them. x and y rows are equally aligned.
 template <typename T, int V, int kThreads, int kPacks>
@@ -37,7 +19,7 @@ __global__ void __launch_bounds__(kThreads) softmax_cached(const T* __restrict__
   __shared__ float scratch[kThreads / 32];
   x += static_cast<size_t>(blockIdx.x) * n;
   y += static_cast<size_t>(blockIdx.x) * n;
-  const Row<T, V> row(x, n);
+  const kw::Row<T, V> row(x, n);
   const Pack* in = reinterpret_cast<const Pack*>(x + row.head);
   Pack* out = reinterpret_cast<Pack*>(y + row.head);
   const int single = row.single(threadIdx.x);
@@ -83,7 +65,7 @@ __global__ void __launch_bounds__(kThreads) softmax_streamed(const T* __restrict
   __shared__ float scratch[kThreads / 32];
   x += static_cast<size_t>(blockIdx.x) * n;
   y += static_cast<size_t>(blockIdx.x) * n;
-  const Row<T, V> row(x, n);
+  const kw::Row<T, V> row(x, n);
   const Pack* in = reinterpret_cast<const Pack*>(x + row.head);
   Pack* out = reinterpret_cast<Pack*>(y + row.head);
   const int single = row.single(threadIdx.x);
