@@ -1,0 +1,56 @@
+// h = x + r; y = h / sqrt(mean(h²) + eps) · w, bf16: a block a row, which stays in registers in fp32.
+#include <kernelwright/candidate.h>
+#include <kernelwright/reduce.cuh>
+#include <kernelwright/row.cuh>
+
+namespace {
+
+using T = __nv_bfloat16;
+constexpr int kElements = 32;  // a thread's
+
+// V elements an access; n is a multiple of V and at most kThreads * kElements.
+template <int V, int kThreads>
+__global__ void __launch_bounds__(kThreads) rms_norm_residual(const T* __restrict__ x, const T* __restrict__ r,
+                                                              const T* __restrict__ w, T* __restrict__ h, T* __restrict__ y, int n,
+                                                              float eps) {
+  using Pack = kw::Pack<T, V>;
+  __shared__ float scratch[kThreads / 32];
+  const size_t start = static_cast<size_t>(blockIdx.x) * n;
+  const int packs = n / V;
+
+  float kept[kElements / V][V], sum = 0.0f;
+  kw::for_packs<V, kThreads, kElements>(packs, [&](int i, int p) {
+    const Pack left = reinterpret_cast<const Pack*>(x + start)[p], right = reinterpret_cast<const Pack*>(r + start)[p];
+    Pack out;
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      kept[i][e] = kw::to_float(left.at[e]) + kw::to_float(right.at[e]);
+      sum = fmaf(kept[i][e], kept[i][e], sum);
+      out.at[e] = kw::from_float<T>(kept[i][e]);
+    }
+    reinterpret_cast<Pack*>(h + start)[p] = out;
+  });
+  const float scale = rsqrtf(kw::block_reduce<kw::Sum, kThreads>(sum, scratch) / n + eps);
+
+  kw::for_packs<V, kThreads, kElements>(packs, [&](int i, int p) {
+    const Pack weight = reinterpret_cast<const Pack*>(w)[p];
+    Pack out;
+#pragma unroll
+    for (int e = 0; e < V; ++e) out.at[e] = kw::from_float<T>(kept[i][e] * scale * kw::to_float(weight.at[e]));
+    reinterpret_cast<Pack*>(y + start)[p] = out;
+  });
+}
+
+template <int V>
+auto kernel_for(int n) {
+  return n <= 64 * kElements ? &rms_norm_residual<V, 64> : &rms_norm_residual<V, 256>;
+}
+
+}  // namespace
+
+KW_ENTRY(kw::In x, kw::In r, kw::In w, kw::Out h, kw::Out y, float eps, cudaStream_t stream) {
+  const int n = static_cast<int>(x.shape(1)), threads = n <= 64 * kElements ? 64 : 256;
+  auto* kernel = n % 8 == 0 ? kernel_for<8>(n) : kernel_for<1>(n);
+  kernel<<<static_cast<unsigned>(x.shape(0)), threads, 0, stream>>>(x.data<T>(), r.data<T>(), w.data<T>(), h.data<T>(), y.data<T>(), n,
+                                                                    eps);
+}
