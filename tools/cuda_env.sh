@@ -7,7 +7,9 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 
 toolkit_of_nvcc() {  # asks the compiler itself: what is on PATH may be a link or a script
   top=$("$1" -dryrun -x cu -E /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p' | head -n 1)
-  [ -n "$top" ] && (CDPATH= cd -- "$top" 2>/dev/null && pwd -P)
+  # Without a host compiler named gcc it does not say; then the folder that it lies in is a guess worth making.
+  [ -n "$top" ] || top=$(dirname "$(readlink -f "$1")")/..
+  (CDPATH= cd -- "$top" 2>/dev/null && pwd -P)
 }
 
 venv_toolkit() {
@@ -55,7 +57,8 @@ if [ $# -eq 0 ]; then
   done
   exit 0
 fi
-found=$(answer "$1") || exit $?
+found=$(answer "$1")
+[ $? -ne 2 ] || exit 2
 if [ -z "$found" ]; then
   echo "CUDA $1 not found: run tools/setup.sh, or put nvcc on PATH, or set CUDA_HOME to a CUDA 12.4 or later toolkit" >&2
   exit 1
