@@ -166,6 +166,11 @@ int size_class(unsigned bytes) {
   }
 }
 constexpr std::array<uint32_t, 6> kSlotBytes = {4, 32, 64, 128, 256, 512};
+// An instruction writes its temporaries for all lanes, whoever executes it. They share slots among themselves alone:
+// where a register's range has ended, lanes further back may still keep it.
+constexpr size_t kPools = 2 * kSlotBytes.size();
+size_t pool_of(const VirtualRegister& r) { return static_cast<size_t>(size_class(r.bytes)) + (r.temporary ? kSlotBytes.size() : 0); }
+constexpr uint32_t slot_bytes(size_t pool) { return kSlotBytes[pool % kSlotBytes.size()]; }
 
 // May its result depend on how far other threads have come?
 bool polls(const Code& code, const Insn& insn) {
@@ -233,34 +238,34 @@ std::vector<uint32_t> assign_slots(Code& code, std::span<const VirtualRegister> 
   std::vector<uint32_t> ends = order;
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return ranges[a].first < ranges[b].first; });
   std::stable_sort(ends.begin(), ends.end(), [&](uint32_t a, uint32_t b) { return ranges[a].last < ranges[b].last; });
-  std::array<std::vector<uint32_t>, 6> free_slots;
-  std::array<uint32_t, 6> used{};
+  std::array<std::vector<uint32_t>, kPools> free_slots;
+  std::array<uint32_t, kPools> used{};
   std::vector<uint32_t> index(registers.size(), kNone);
   size_t expired = 0;
   for (uint32_t id : order) {
     while (expired < ends.size() && ranges[ends[expired]].last < ranges[id].first) {
       const uint32_t gone = ends[expired++];
-      free_slots[size_class(registers[gone].bytes)].push_back(index[gone]);
+      free_slots[pool_of(registers[gone])].push_back(index[gone]);
     }
-    auto& pool = free_slots[size_class(registers[id].bytes)];
-    if (pool.empty()) {
-      index[id] = used[size_class(registers[id].bytes)]++;
+    auto& free = free_slots[pool_of(registers[id])];
+    if (free.empty()) {
+      index[id] = used[pool_of(registers[id])]++;
     } else {
-      index[id] = pool.back();
-      pool.pop_back();
+      index[id] = free.back();
+      free.pop_back();
     }
   }
 
-  std::array<uint32_t, 6> base{};
+  std::array<uint32_t, kPools> base{};
   uint32_t next = 0;
-  for (size_t c = 0; c < 6; ++c) {
-    base[c] = next;
-    next = align_up(next + used[c] * kSlotBytes[c], 64);
+  for (size_t pool = 0; pool < kPools; ++pool) {
+    base[pool] = next;
+    next = align_up(next + used[pool] * slot_bytes(pool), 64);
   }
   std::vector<uint32_t> slot(registers.size(), kNone);
   for (uint32_t id : order) {
-    const int c = size_class(registers[id].bytes);
-    slot[id] = base[c] + index[id] * kSlotBytes[c];
+    const size_t pool = pool_of(registers[id]);
+    slot[id] = base[pool] + index[id] * slot_bytes(pool);
   }
   code.constant_begin = next;
   code.constants.clear();
