@@ -82,7 +82,7 @@ Result<int> run(const Invocation& invocation, const Output& output) {
 Command judge_command() {
   return {{"judge"},
           "say whether a candidate computes a problem, and if not, where and why",
-          "Climbs the ladder: compile, record, contract, smallest, shapes, schedules; the first rung that fails decides.\n"
+          "Climbs the ladder: compile, record, contract, smallest, shapes, values, schedules; the first rung that fails decides.\n"
           "No GPU is needed. Exit code: 0 correct, 1 any other verdict, 2 unreadable input, 3 not checked.\n"
           "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu\n"
           "         kw judge --suite problems --junit verdicts.xml",

@@ -19,7 +19,8 @@ struct Step {
 // The ladder. The order is the point: each rung runs only on what the ones before it let through.
 constexpr Step kLadder[kRungs] = {
     {Rung::kCompile, compile_rung},   {Rung::kRecord, record_rung}, {Rung::kContract, contract_rung},
-    {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kSchedules, schedules_rung},
+    {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kValues, values_rung},
+    {Rung::kSchedules, schedules_rung},
 };
 
 uint64_t secret_seed() {
@@ -31,6 +32,7 @@ uint64_t secret_seed() {
 Correct summarise(const Climb& climb) {
   Correct correct;
   correct.workloads = static_cast<int>(climb.cases.size());
+  correct.values = climb.values_run;
   correct.schedules = climb.schedules_run;
   for (const auto& output : climb.problem.outputs) {
     const Correct::Output* worst = nullptr;
@@ -56,7 +58,7 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
   }
   KW_TRY(auto nvcc, toolchain::find_nvcc());
   Climb climb{problem, candidate_path, options, options.seed ? *options.seed : secret_seed(), nvcc, device::make_emulator(),
-              {}, {}, 0, {}, 0};
+              {}, {}, 0, {}, 0, 0};
 
   Verdict verdict;
   verdict.problem = problem.name;

@@ -50,6 +50,7 @@ class Reader {
     out.options.seed = number<uint64_t>(root_, "seed", 0);
     const Json& options = member(root_, "options");
     out.options.judge_shapes = number<int>(options, "judge_shapes", -1);
+    out.options.value_changes = number<int>(options, "value_changes", -1);
     out.options.schedules = number<int>(options, "schedules", -1);
     out.options.kernel_deadline_s = number<double>(options, "kernel_deadline_s", -1);
     out.options.host_deadline_s = number<double>(options, "host_deadline_s", -1);
@@ -64,6 +65,7 @@ class Reader {
     }
     if (!is_hash(out.evidence.problem)) complain("evidence/problem");
     if (out.options.judge_shapes < 0 || out.options.judge_shapes > 1000) complain("options/judge_shapes");
+    if (out.options.value_changes < 0 || out.options.value_changes > 1000) complain("options/value_changes");
     if (out.options.schedules < 0 || out.options.schedules > 1000) complain("options/schedules");
     if (!(out.options.kernel_deadline_s > 0) || !(out.options.host_deadline_s > 0)) complain("options");
     if (!wrong_.empty()) {

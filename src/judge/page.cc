@@ -115,7 +115,7 @@ struct Explain {
     return wrap(n.message, "  ") + wrap("Nothing is claimed about this candidate, neither right nor wrong.", "  ");
   }
   std::string operator()(const Correct& c) const {
-    std::string out = fmt::format("  {} workloads, {} further schedules\n", c.workloads, c.schedules);
+    std::string out = fmt::format("  {} workloads, {} changes of their values, {} further schedules\n", c.workloads, c.values, c.schedules);
     for (const auto& o : c.outputs) {
       out += wrap(fmt::format("{}: max |error| {:.3g}, rmse {:.3g}, {:.0f} % of the budget used (worst: {})", o.output,
                               o.metrics.max_abs, o.metrics.rmse, 100 * o.metrics.budget_used, o.workload.text()), "  ");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -13,6 +14,7 @@
 #include "judge/element.h"
 #include "judge/page.h"
 #include "judge/shapes.h"
+#include "judge/values.h"
 
 namespace kw::judge {
 namespace {
@@ -142,6 +144,22 @@ Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unreco
     case Kind::kNondeterministic: break;
   }
   return Unrecordable{c.name, reason.call, reason.message, place, reason.notes};
+}
+
+constexpr double kValueOperations = 1e6;
+
+// Whether honest work can give these results: none overflows its dtype, or did on the way. What a kernel should give
+// where the exact answer is too large for the output is not for the judge to say.
+bool is_representable(const problem::Problem& problem, const Case& c) {
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    if (!std::isfinite(c.tolerance.outputs[i].plain_error) || !std::isfinite(c.tolerance.outputs[i].disturbed_error)) return false;
+    const tensor::FloatFormat* format = tensor::float_format(problem.outputs[i].dtype);
+    const double largest = format == nullptr ? HUGE_VAL : tensor::decode(format->max_finite, problem.outputs[i].dtype);
+    for (const double value : c.reference.outputs[i].f64()) {
+      if (!(std::abs(value) <= largest)) return false;
+    }
+  }
+  return true;
 }
 
 struct Schedule {
@@ -294,6 +312,35 @@ Result<RungResult> shapes_rung(Climb& climb) {
   }
   return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own; {} warp instructions",
                                               climb.cases.size() - climb.smallest, own, amount(executed))};
+}
+
+Result<RungResult> values_rung(Climb& climb) {
+  const Case* base = nullptr;   // the one with the most work that is still cheap
+  double most = 0;
+  for (const Case& c : climb.cases) {
+    const auto cost = problem::cost_of(climb.problem, c.workload);
+    if (!cost || cost->operations > kValueOperations || cost->operations <= most) continue;
+    most = cost->operations;
+    base = &c;
+  }
+  if (base == nullptr) return RungResult{std::nullopt, "no workload is cheap enough"};
+  const uint64_t seed = Rng(climb.seed).fork("values").next();
+  uint64_t executed = 0;
+  int left_out = 0;
+  for (auto& workload : choose_values(climb.problem, base->workload, seed, climb.options.value_changes)) {
+    const WorkloadName name = name_of_workload(workload, true);
+    Case c{std::move(workload), name, base->plan, false, {}, {}, {}};   // a plan depends on shapes alone
+    KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), climb.options.threads));
+    if (!is_representable(climb.problem, c)) {
+      ++left_out;
+      continue;
+    }
+    KW_TRY(auto result, run_case(climb, c, executed));
+    if (result.failed) return result;
+    ++climb.values_run;
+  }
+  return RungResult{std::nullopt, fmt::format("{} changes of {}{}", climb.values_run, base->name.text(),
+                                              left_out == 0 ? "" : fmt::format("; {} left out: the results overflow", left_out))};
 }
 
 Result<RungResult> schedules_rung(Climb& climb) {

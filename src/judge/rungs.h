@@ -27,7 +27,7 @@ struct Climb {
   std::vector<Case> cases;       // smallest ones first
   size_t smallest = 0;           // how many of them are
   std::vector<Correct::Output> metrics;
-  int schedules_run = 0;
+  int values_run = 0, schedules_run = 0;
 };
 
 struct RungResult {
@@ -40,6 +40,7 @@ Result<RungResult> record_rung(Climb& climb);
 Result<RungResult> contract_rung(Climb& climb);   // contract.cc
 Result<RungResult> smallest_rung(Climb& climb);
 Result<RungResult> shapes_rung(Climb& climb);
+Result<RungResult> values_rung(Climb& climb);
 Result<RungResult> schedules_rung(Climb& climb);
 
 // A place as people name it: in the candidate relative to its folder, elsewhere by its absolute path.

@@ -11,6 +11,7 @@ std::string_view name_of(Rung rung) {
     case Rung::kContract: return "contract";
     case Rung::kSmallest: return "smallest";
     case Rung::kShapes: return "shapes";
+    case Rung::kValues: return "values";
     case Rung::kSchedules: return "schedules";
   }
   return "";
@@ -23,6 +24,7 @@ std::string_view question_of(Rung rung) {
     case Rung::kContract: return "do the launches fit the problem and the target?";
     case Rung::kSmallest: return "is the smallest workload right, with every check on?";
     case Rung::kShapes: return "are tails, odd sizes and shapes it did not choose right?";
+    case Rung::kValues: return "are zeros, equal, tiny, large, cancelling and outlying values right?";
     case Rung::kSchedules: return "does every legal order of execution give the same bits?";
   }
   return "";

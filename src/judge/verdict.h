@@ -20,8 +20,8 @@
 namespace kw::judge {
 
 // In the order in which they run; the first that fails decides (docs/formats/verdict.md says what each asks).
-enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kSchedules };
-inline constexpr int kRungs = 6;
+enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules };
+inline constexpr int kRungs = 7;
 std::string_view name_of(Rung rung);  // "compile", …
 std::string_view question_of(Rung rung);
 
@@ -45,6 +45,7 @@ struct Options {
   double host_deadline_s = 10;         // wall time of the candidate's host code per workload
   double compile_deadline_s = 300;
   int judge_shapes = 3;                // shapes of the judge's own choosing
+  int value_changes = 8;               // distributions of the judge's own choosing
   int schedules = 4;                   // besides the first
   std::string cache_dir;               // empty: the default one
 };
@@ -114,7 +115,7 @@ struct Correct {
     tensor::ErrorMetrics metrics;
   };
   std::vector<Output> outputs;  // the worst of each output over all workloads
-  int workloads = 0, schedules = 0;
+  int workloads = 0, values = 0, schedules = 0;
 };
 
 using Outcome = std::variant<CompileError, Unrecordable, ContractViolation, Wrong, Nondeterministic, Unsafe,

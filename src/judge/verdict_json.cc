@@ -126,7 +126,7 @@ struct OutcomeJson {
     for (const auto& o : c.outputs) {
       list.push_back({{"output", o.output}, {"worst_workload", json_of(o.workload)}, {"metrics", json_of(o.metrics)}});
     }
-    return Json{{"workloads", c.workloads}, {"schedules", c.schedules}, {"outputs", list}};
+    return Json{{"workloads", c.workloads}, {"values", c.values}, {"schedules", c.schedules}, {"outputs", list}};
   }
 };
 
@@ -159,7 +159,7 @@ std::string to_json(const Verdict& verdict) {
            {"candidate_hash", verdict.candidate_hash},
            {"target", verdict.target},
            {"seed", verdict.seed},
-           {"options", {{"judge_shapes", asked.judge_shapes}, {"schedules", asked.schedules},
+           {"options", {{"judge_shapes", asked.judge_shapes}, {"value_changes", asked.value_changes}, {"schedules", asked.schedules},
                         {"kernel_deadline_s", asked.kernel_deadline_s}, {"host_deadline_s", asked.host_deadline_s}}},
            {"evidence", {{"problem", verdict.evidence.problem}, {"sources", sources}}},
            {"device", "PTX emulator"},

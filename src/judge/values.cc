@@ -1,0 +1,93 @@
+#include "judge/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/rng.h"
+
+namespace kw::judge {
+namespace {
+
+using problem::Distribution;
+using Form = Distribution::Form;
+
+// What replaces a normal(mean, deviation): every way in which sums, maxima and exponentials go wrong that a normal
+// never shows. Powers of two keep what was exact exact.
+std::vector<Distribution> instead_of_normal(double mean, double deviation) {
+  return {
+      {Form::kConstant, 0, 0},                                        // nothing to add, nothing to divide by
+      {Form::kConstant, mean + deviation, 0},                         // no variance, every element the maximum
+      {Form::kNormal, mean / 256, deviation / 256},                   // what eps, flushing and f16 make of small ones
+      {Form::kNormal, 8 * mean, 8 * deviation},                       // exponentials that need their maximum taken out
+      {Form::kSpikes, deviation, 64 * deviation},                     // outliers, as activations have
+      {Form::kCancel, deviation, 0},                                  // sums whose terms cancel
+      {Form::kSorted, mean - 3 * deviation, mean + 3 * deviation},    // the largest last
+      {Form::kOneHot, 4 * deviation, 0},
+  };
+}
+
+std::vector<Distribution> instead_of_uniform(double low, double high) {
+  const double width = high - low;
+  return {
+      {Form::kConstant, low + width / 2, 0},
+      {Form::kConstant, low + width * 0.96875, 0},
+      {Form::kUniform, low, low + width / 64},
+      {Form::kUniform, high - width / 64, high},
+      {Form::kSorted, low, high},
+  };
+}
+
+std::vector<Distribution> instead_of(const Distribution& own) {
+  if (own.form == Form::kNormal) return instead_of_normal(own.a, own.b);
+  if (own.form == Form::kUniform) return instead_of_uniform(own.a, own.b);
+  return {};
+}
+
+struct Choice {
+  std::string input;
+  Distribution own;
+};
+
+}  // namespace
+
+std::vector<problem::Workload> choose_values(const problem::Problem& problem, const problem::Workload& base, uint64_t seed,
+                                             int count) {
+  std::vector<Choice> free;
+  for (const problem::TensorDecl& input : problem.inputs) {
+    if (!tensor::is_float(input.dtype)) continue;
+    Distribution own = input.distribution;
+    for (const auto& [name, distribution] : base.inputs) {
+      if (name == input.name) own = distribution;
+    }
+    if (!instead_of(own).empty()) free.push_back({input.name, own});
+  }
+  std::vector<problem::Workload> chosen;
+  if (free.empty()) return chosen;
+  std::set<std::string> taken;
+  Rng rng(seed);
+  constexpr int kAttempts = 200;
+  for (int attempt = 0; attempt < kAttempts && static_cast<int>(chosen.size()) < count; ++attempt) {
+    problem::Workload workload = base;
+    std::string changes;
+    // One input, or all of them in the same way.
+    const bool all = free.size() > 1 && rng.below(3) == 0;
+    const size_t only = rng.below(free.size());
+    const uint64_t kind = rng.below(1000);
+    for (size_t i = 0; i < free.size(); ++i) {
+      if (!all && i != only) continue;
+      const std::vector<Distribution> others = instead_of(free[i].own);
+      const Distribution& other = others[kind % others.size()];
+      std::erase_if(workload.inputs, [&](const auto& each) { return each.first == free[i].input; });
+      workload.inputs.emplace_back(free[i].input, other);
+      changes += fmt::format("{}{} ~ {}", changes.empty() ? "" : ", ", free[i].input, other.text());
+    }
+    if (!taken.insert(changes).second) continue;
+    workload.name = fmt::format("{} with {}", base.name, changes);
+    chosen.push_back(std::move(workload));
+  }
+  return chosen;
+}
+
+}  // namespace kw::judge

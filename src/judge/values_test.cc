@@ -1,0 +1,50 @@
+#include "judge/values.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace kw::judge {
+namespace {
+
+problem::Problem parse(const std::string& inputs, const std::string& reference) {
+  auto problem = problem::parse_problem("problem p: \"p\"\naxes:\n  N >= 1\ninputs:\n" + inputs +
+                                        "outputs:\n  y: f32[N]\nreference:\n  y = " + reference +
+                                        "\nworkloads:\n  smallest s: N=4\n  shape t: N=33\n", "p");
+  EXPECT_TRUE(problem) << format_error(problem.error());
+  return *problem;
+}
+
+TEST(Values, ChangeOneInputOrAllAndSayWhat) {
+  const auto p = parse("  a: f32[N] ~ normal(0, 2)\n  b: f16[N] ~ uniform(0, 1)\n", "a + cast(b, f32)");
+  const auto chosen = choose_values(p, p.workloads[1], 7, 12);
+  ASSERT_EQ(chosen.size(), 12u);
+  std::set<std::string> names;
+  bool both = false;
+  for (const auto& workload : chosen) {
+    EXPECT_TRUE(problem::check_workload(p, workload)) << workload.name;
+    EXPECT_TRUE(workload.name.starts_with("t with ")) << workload.name;
+    names.insert(workload.name);
+    both = both || workload.inputs.size() == 2;
+    for (const auto& [input, distribution] : workload.inputs) {
+      if (input != "b") continue;   // stays in its domain
+      EXPECT_GE(distribution.a, 0) << workload.name;
+      EXPECT_LE(std::max(distribution.a, distribution.b), 1) << workload.name;
+    }
+  }
+  EXPECT_EQ(names.size(), 12u);
+  EXPECT_TRUE(both);
+  const auto again = choose_values(p, p.workloads[1], 7, 12);
+  for (size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].name, chosen[i].name);
+  EXPECT_NE(choose_values(p, p.workloads[1], 8, 12)[0].name + choose_values(p, p.workloads[1], 8, 12)[1].name, chosen[0].name + chosen[1].name);
+}
+
+TEST(Values, LeaveStructureAlone) {
+  const auto p = parse("  i: i32[N] ~ integers(0, 3)\n  a: f32[N] ~ one_hot(1)\n", "a + cast(i, f32)");
+  EXPECT_TRUE(choose_values(p, p.workloads[1], 7, 8).empty());
+  const auto q = parse("  a: f32[N]\n", "a + 1");
+  EXPECT_EQ(choose_values(q, q.workloads[1], 7, 100).size(), 8u);   // all there are
+}
+
+}  // namespace
+}  // namespace kw::judge
