@@ -347,7 +347,7 @@ Result<RungResult> schedules_rung(Climb& climb) {
   std::vector<Schedule> schedules;
   Rng rng = Rng(climb.seed).fork("schedules");
   for (int i = 0; i < climb.options.schedules; ++i) {
-    schedules.push_back({i == 0 ? 0 : 1 + rng.below(999'999), i % 2 == 0, i < 2 ? 0 : 1 + rng.below(999)});
+    schedules.push_back({i == 0 ? 0 : 1 + rng.below(999'999), i % 2 == 0, i == 0 ? 0 : 1 + rng.below(999'999)});
   }
   const std::vector<Case*> subjects = schedule_subjects(climb);
   for (Case* c : subjects) {

@@ -46,7 +46,7 @@ struct Options {
   double compile_deadline_s = 300;
   int judge_shapes = 3;                // shapes of the judge's own choosing
   int value_changes = 8;               // distributions of the judge's own choosing
-  int schedules = 4;                   // besides the first
+  int schedules = 6;                   // besides the first
   std::string cache_dir;               // empty: the default one
 };
 

@@ -1,6 +1,7 @@
 // problem: problems/vector_add.problem
 // verdict: correct
 //   The kernel is launched, and the verdict correct, only if nothing outside the jail can be seen or reached.
+#include <dirent.h>
 #include <fcntl.h>
 #include <kernelwright/candidate.h>
 #include <netinet/in.h>
@@ -23,8 +24,15 @@ static bool opens(const char* path, int flags) {
 }
 
 static const char* seen() {
-  for (const char* path : {"/etc/passwd", "/etc/shadow", "/root", "/home", "/var/log"}) {
+  for (const char* path : {"/etc/passwd", "/etc/shadow", "/var/log"}) {
     if (opens(path, O_RDONLY)) return path;
+  }
+  // The folders on the way to the program itself may be there, which often lies below somebody's home; no file in them.
+  for (const char* path : {"/", "/root", "/home", "/tmp"}) {
+    DIR* folder = opendir(path);
+    for (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr; entry != nullptr; entry = readdir(folder)) {
+      if (entry->d_type == DT_REG) return "a file of the host";
+    }
   }
   for (const char* path : {"/usr/bin/planted", "/usr/lib/planted", "/dev/shm/planted"}) {
     if (opens(path, O_WRONLY | O_CREAT)) return path;
