@@ -20,14 +20,20 @@ bool in_double(const Problem& problem) {
                      [](const TensorDecl& o) { return o.dtype == DType::kF64; });
 }
 
+// Mantissa bits of something computed in fewer bits than `dtype` has.
+int bits_below(DType dtype) {
+  const int bits = -std::ilogb(tensor::unit_roundoff(dtype)) - 1;
+  return std::max(1, bits >= 23 ? 10 : bits - 3);
+}
+
 // Mantissa bits of the truncated-precision mutant.
 int truncated_bits(const Problem& problem) {
   int best = 1;
-  for (const TensorDecl& output : problem.outputs) {
-    if (kind_of(output.dtype) != Kind::kReal) continue;
-    const int bits = -std::ilogb(tensor::unit_roundoff(output.dtype)) - 1;
-    best = std::max(best, bits >= 23 ? 10 : bits - 3);
-  }
+  for (const TensorDecl& output : problem.outputs)
+    if (kind_of(output.dtype) == Kind::kReal) best = std::max(best, bits_below(output.dtype));
+  // What the problem lets a kernel keep in fewer bits is no mistake.
+  for (const Node& node : problem.graph.nodes)
+    if (node.op == Op::kStore) best = std::min(best, bits_below(*node.dtype));
   return best;
 }
 

@@ -25,8 +25,9 @@ enum class Precision {
   kHonest,     // what a careful GPU kernel does: fp32 arithmetic and accumulation, stored names rounded to
                // their dtypes (outputs are not: the caller rounds them, as a store would)
   kDisturbed,  // fp64, each node pushed by the error its operator may honestly make (tolerance.h)
-  kTruncated,  // a mutant: every input and node keeps fewer bits than the best output has: three fewer,
-               // 10 where the output is f32 (so that f32 becomes tf32 and f16 becomes bf16)
+  kTruncated,  // a mutant: every input and node keeps fewer bits than the best output has, and than any name
+               // that a kernel may store (p: f16): three fewer, 10 where it is f32 (so that f32 becomes tf32 and
+               // f16 becomes bf16)
 };
 
 struct EvaluateOptions {
