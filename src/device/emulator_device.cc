@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
+#include <mutex>
 
 #include "base/check.h"
 #include "device/device.h"
@@ -26,13 +28,35 @@ void store_address(std::vector<uint8_t>& block, uint32_t offset, uint64_t addres
   for (int i = 0; i < 8; ++i) block[offset + static_cast<size_t>(i)] = static_cast<uint8_t>(address >> (8 * i));
 }
 
+// Modules as parsed, by their text: a judge loads one plan many times.
+class ModuleCache {
+ public:
+  Result<std::shared_ptr<const ptx::Module>> get(const std::string& text, const std::string& name) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto it = modules_.find(text); it != modules_.end()) return it->second;
+    }
+    KW_TRY(ptx::Module parsed, ptx::parse(text, name));
+    auto module = std::make_shared<const ptx::Module>(std::move(parsed));
+    const std::lock_guard lock(mutex_);
+    if (modules_.size() >= kMost) modules_.clear();
+    return modules_.emplace(text, std::move(module)).first->second;
+  }
+
+ private:
+  static constexpr size_t kMost = 16;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const ptx::Module>> modules_;
+};
+
 class EmulatedPlan final : public LoadedPlan {
  public:
-  static Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options, uint64_t memory_bytes) {
+  static Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options, uint64_t memory_bytes,
+                                                    ModuleCache& modules) {
     auto loaded = std::unique_ptr<EmulatedPlan>(new EmulatedPlan);
     loaded->plan_ = std::move(plan);
     KW_TRY_VOID(plan::check(loaded->plan_));
-    KW_TRY_VOID(loaded->prepare(options, memory_bytes));
+    KW_TRY_VOID(loaded->prepare(options, memory_bytes, modules));
     return std::unique_ptr<LoadedPlan>(std::move(loaded));
   }
 
@@ -116,7 +140,7 @@ class EmulatedPlan final : public LoadedPlan {
  private:
   EmulatedPlan() = default;
 
-  Status prepare(const LoadOptions& options, uint64_t memory_bytes) {
+  Status prepare(const LoadOptions& options, uint64_t memory_bytes, ModuleCache& modules) {
     uint64_t total = 0;
     for (const plan::Buffer& buffer : plan_.buffers) total += buffer.bytes;
     if (total > memory_bytes)
@@ -134,8 +158,8 @@ class EmulatedPlan final : public LoadedPlan {
       KW_TRY_VOID(poison(i));
     }
     for (size_t i = 0; i < plan_.modules.size(); ++i) {
-      KW_TRY(ptx::Module parsed, ptx::parse(plan_.modules[i].ptx, fmt::format("module {} of the plan", i)));
-      KW_TRY(auto program, emu::Program::load(std::make_shared<const ptx::Module>(std::move(parsed)), *memory_));
+      KW_TRY(auto parsed, modules.get(plan_.modules[i].ptx, fmt::format("module {} of the plan", i)));
+      KW_TRY(auto program, emu::Program::load(std::move(parsed), *memory_));
       programs_.push_back(std::move(program));
     }
     // What the scan of the plan cannot know, the parsed modules do.
@@ -261,11 +285,12 @@ class Emulator final : public Device {
     return can;
   }
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
-    return EmulatedPlan::load(std::move(plan), options, options_.memory_bytes);
+    return EmulatedPlan::load(std::move(plan), options, options_.memory_bytes, modules_);
   }
 
  private:
   EmulatorOptions options_;
+  ModuleCache modules_;
 };
 
 }  // namespace

@@ -7,20 +7,17 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <span>
 
 #include "base/demangle.h"
 #include "base/parallel.h"
 #include "base/rng.h"
-#include "judge/element.h"
-#include "judge/page.h"
+#include "judge/run_cases.h"
 #include "judge/shapes.h"
 #include "judge/values.h"
 
 namespace kw::judge {
 namespace {
-
-// Case inputs of different workloads must not be prefixes of each other's.
-uint64_t input_seed(const Climb& climb, const Case& c) { return Rng(climb.seed).fork("inputs " + c.name.name).next(); }
 
 WorkloadName name_of_workload(const problem::Workload& workload, bool chosen_by_judge) {
   return {workload.name, workload.axes, chosen_by_judge};
@@ -30,104 +27,6 @@ std::string amount(uint64_t count) {
   if (count >= 10'000'000) return fmt::format("{:.1f} M", static_cast<double>(count) * 1e-6);
   if (count >= 10'000) return fmt::format("{:.1f} k", static_cast<double>(count) * 1e-3);
   return fmt::format("{}", count);
-}
-
-uint64_t instructions(const device::RunReport& report) {
-  uint64_t total = 0;
-  for (const auto& step : report.steps) total += step.warp_instructions;
-  return total;
-}
-
-device::RunOptions every_check(const Climb& climb) {
-  device::RunOptions run;
-  run.check_races = true;
-  run.check_uninitialised = true;
-  run.threads = climb.options.threads;
-  run.deadline_s = climb.options.kernel_deadline_s;
-  return run;
-}
-
-// A finding means the emulator gave up rather than caught the candidate.
-bool has_kind(const device::StepReport& step, emu::Finding::Kind kind) {
-  return std::any_of(step.findings.begin(), step.findings.end(), [kind](const emu::Finding& f) { return f.kind == kind; });
-}
-
-// The emulator reports threads that meet at barrier 0 from different places, which __syncthreads() forbids and PTX does
-// not. PTX as it comes here does not tell one from the other; the candidate's source does, where .loc points at it.
-bool is_written_by_hand(const Climb& climb, const emu::Party& party) {
-  const std::string file = place_of(climb, party.source_file, 0).file;
-  if (!is_candidates(file) || party.source_column == 0) return false;
-  const std::string text = source_text_of(climb.candidate_path)(file);
-  const std::string_view line = line_of(text, static_cast<int>(party.source_line));
-  // The column is somewhere in the statement, usually behind its first word.
-  const size_t end = std::min<size_t>(party.source_column - 1, line.size());
-  const size_t before = line.find_last_of(";{}", end == 0 ? 0 : end - 1);
-  size_t begin = before == std::string_view::npos || before >= end ? 0 : before + 1;
-  while (begin < line.size() && (line[begin] == ' ' || line[begin] == '\t')) ++begin;
-  const std::string_view statement = line.substr(begin);
-  return statement.starts_with("asm") || statement.starts_with("__asm");
-}
-
-void drop_barriers_written_by_hand(const Climb& climb, device::RunReport& report) {
-  for (device::StepReport& step : report.steps) {
-    std::erase_if(step.findings, [&](const emu::Finding& f) {
-      return f.kind == emu::Finding::Kind::kBarrierDivergence && !f.fatal && f.other &&
-             (is_written_by_hand(climb, f.party) || is_written_by_hand(climb, *f.other));
-    });
-  }
-}
-
-std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device::RunReport report, bool numbers_right) {
-  drop_barriers_written_by_hand(climb, report);
-  const device::StepReport* step = report.first_with_finding();
-  if (step == nullptr) {
-    if (report.completed) return std::nullopt;
-    return Timeout{c.name, "the emulated launches", climb.options.kernel_deadline_s};
-  }
-  if (has_kind(*step, emu::Finding::Kind::kUnsupported)) {
-    return NotChecked{step->findings.front().message};
-  }
-  if (has_kind(*step, emu::Finding::Kind::kLimit)) {
-    const std::string kernel = readable_name(step->findings.front().party.kernel);
-    return Timeout{c.name, kernel.empty() ? "a kernel" : "kernel " + kernel, climb.options.kernel_deadline_s};
-  }
-  Unsafe unsafe;
-  unsafe.workload = c.name;
-  unsafe.step = step->step;
-  unsafe.findings = step->findings;
-  unsafe.numbers_right = numbers_right;
-  const auto name_places = [&climb](emu::Party& party) {
-    party.source_file = place_of(climb, party.source_file, 0).file;
-    for (SourcePlace& call : party.inlined_from) call.file = place_of(climb, call.file, 0).file;
-  };
-  for (emu::Finding& finding : unsafe.findings) {
-    name_places(finding.party);
-    if (finding.other) name_places(*finding.other);
-    unsafe.elements.push_back(element_of(c.plan, finding));
-  }
-  return unsafe;
-}
-
-// An emulator that lacks an instruction makes no claim about the candidate; other errors are the judge's.
-Result<RungResult> not_run(const Error& error) {
-  if (error.code == ErrorCode::kUnsupported) return RungResult{NotChecked{error.message}, ""};
-  return fail(error);
-}
-
-// Runs one case with every check and compares its outputs.
-Result<RungResult> run_case(Climb& climb, Case& c, uint64_t& executed) {
-  KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), climb.options.threads));
-  auto execution = execute(*climb.device, climb.problem, c, every_check(climb), 0);
-  if (!execution) return not_run(execution.error());
-  executed += instructions(execution->report);
-  std::optional<Wrong> wrong;
-  if (execution->report.completed) {
-    KW_TRY(wrong, compare(climb.problem, c, *execution, climb.metrics));
-  }
-  const bool numbers_right = execution->report.completed && !wrong;
-  if (auto failed = judge_findings(climb, c, execution->report, numbers_right)) return RungResult{std::move(failed), ""};
-  if (wrong) return RungResult{*wrong, ""};
-  return RungResult{};
 }
 
 Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unrecordable& reason) {
@@ -293,25 +192,25 @@ Result<RungResult> record_rung(Climb& climb) {
 }
 
 Result<RungResult> smallest_rung(Climb& climb) {
-  uint64_t executed = 0;
-  for (size_t i = 0; i < climb.smallest; ++i) {
-    KW_TRY(auto result, run_case(climb, climb.cases[i], executed));
-    if (result.failed) return result;
-  }
+  Tally tally;
+  const auto run = [&climb](Case& c, int threads, Tally& t) { return run_case(climb, c, threads, t); };
+  KW_TRY(auto result, run_cases(climb, pointers_to(std::span(climb.cases).first(climb.smallest)), tally, run));
+  climb.metrics.insert(climb.metrics.end(), tally.metrics.begin(), tally.metrics.end());
+  if (result.failed) return result;
   return RungResult{std::nullopt, fmt::format("{}; {} warp instructions, no findings",
-                                              climb.smallest == 0 ? "none" : climb.cases[0].name.text(), amount(executed))};
+                                              climb.smallest == 0 ? "none" : climb.cases[0].name.text(), amount(tally.executed))};
 }
 
 Result<RungResult> shapes_rung(Climb& climb) {
-  uint64_t executed = 0;
-  size_t own = 0;
-  for (size_t i = climb.smallest; i < climb.cases.size(); ++i) {
-    KW_TRY(auto result, run_case(climb, climb.cases[i], executed));
-    if (result.failed) return result;
-    own += climb.cases[i].name.chosen_by_judge;
-  }
-  return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own; {} warp instructions",
-                                              climb.cases.size() - climb.smallest, own, amount(executed))};
+  Tally tally;
+  const auto cases = std::span(climb.cases).subspan(climb.smallest);
+  const auto run = [&climb](Case& c, int threads, Tally& t) { return run_case(climb, c, threads, t); };
+  KW_TRY(auto result, run_cases(climb, pointers_to(cases), tally, run));
+  climb.metrics.insert(climb.metrics.end(), tally.metrics.begin(), tally.metrics.end());
+  if (result.failed) return result;
+  const auto own = std::count_if(cases.begin(), cases.end(), [](const Case& c) { return c.name.chosen_by_judge; });
+  return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own; {} warp instructions", cases.size(), own,
+                                              amount(tally.executed))};
 }
 
 Result<RungResult> values_rung(Climb& climb) {
@@ -325,21 +224,22 @@ Result<RungResult> values_rung(Climb& climb) {
   }
   if (base == nullptr) return RungResult{std::nullopt, "no workload is cheap enough"};
   const uint64_t seed = Rng(climb.seed).fork("values").next();
-  uint64_t executed = 0;
-  int left_out = 0;
+  std::vector<Case> changed;
   for (auto& workload : choose_values(climb.problem, base->workload, seed, climb.options.value_changes)) {
     const WorkloadName name = name_of_workload(workload, true);
-    Case c{std::move(workload), name, base->plan, false, {}, {}, {}};   // a plan depends on shapes alone
-    KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), climb.options.threads));
-    if (!is_representable(climb.problem, c)) {
-      ++left_out;
-      continue;
-    }
-    KW_TRY(auto result, run_case(climb, c, executed));
-    if (result.failed) return result;
-    ++climb.values_run;
+    changed.push_back({std::move(workload), name, base->plan, false, {}, {}, {}});   // a plan depends on shapes alone
   }
-  return RungResult{std::nullopt, fmt::format("{} changes of {}{}", climb.values_run, base->name.text(),
+  Tally tally;
+  KW_TRY(auto result, run_cases(climb, pointers_to(changed), tally, [&climb](Case& c, int threads, Tally& t) -> Result<RungResult> {
+           KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads));
+           if (!is_representable(climb.problem, c)) return RungResult{};
+           return run_case(climb, c, threads, t);
+         }));
+  climb.metrics.insert(climb.metrics.end(), tally.metrics.begin(), tally.metrics.end());
+  climb.values_run = tally.runs;
+  if (result.failed) return result;
+  const size_t left_out = changed.size() - static_cast<size_t>(tally.runs);
+  return RungResult{std::nullopt, fmt::format("{} changes of {}{}", tally.runs, base->name.text(),
                                               left_out == 0 ? "" : fmt::format("; {} left out: the results overflow", left_out))};
 }
 
@@ -350,26 +250,30 @@ Result<RungResult> schedules_rung(Climb& climb) {
     schedules.push_back({i == 0 ? 0 : 1 + rng.below(999'999), i % 2 == 0, i == 0 ? 0 : 1 + rng.below(999'999)});
   }
   const std::vector<Case*> subjects = schedule_subjects(climb);
-  for (Case* c : subjects) {
-    KW_TRY_VOID(prepare(climb.problem, *c, input_seed(climb, *c), climb.options.threads));
-    device::RunOptions run = every_check(climb);
-    auto first = execute(*climb.device, climb.problem, *c, run, 0);
-    if (!first) return not_run(first.error());
-    if (auto failed = judge_findings(climb, *c, first->report, false)) return RungResult{std::move(failed), ""};
-    for (const Schedule& schedule : schedules) {
-      run.schedule_seed = schedule.seed;
-      run.late_completion = schedule.late;
-      auto other = execute(*climb.device, climb.problem, *c, run, schedule.layout);
-      if (!other) return not_run(other.error());
-      if (auto failed = judge_findings(climb, *c, other->report, false)) return RungResult{std::move(failed), ""};
-      ++climb.schedules_run;
-      if (auto differs = first_difference(climb, *c, *first, *other)) {
-        differs->first_schedule = Schedule{}.text();
-        differs->second_schedule = schedule.text();
-        return RungResult{*differs, ""};
-      }
-    }
-  }
+  Tally tally;
+  KW_TRY(auto result, run_cases(climb, subjects, tally, [&](Case& c, int threads, Tally& t) -> Result<RungResult> {
+           KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads));
+           device::RunOptions run = every_check(climb, threads);
+           auto first = execute(*climb.device, climb.problem, c, run, 0);
+           if (!first) return not_run(first.error());
+           if (auto failed = judge_findings(climb, c, first->report, false)) return RungResult{std::move(failed), ""};
+           for (const Schedule& schedule : schedules) {
+             run.schedule_seed = schedule.seed;
+             run.late_completion = schedule.late;
+             auto other = execute(*climb.device, climb.problem, c, run, schedule.layout);
+             if (!other) return not_run(other.error());
+             if (auto failed = judge_findings(climb, c, other->report, false)) return RungResult{std::move(failed), ""};
+             ++t.runs;
+             if (auto differs = first_difference(climb, c, *first, *other)) {
+               differs->first_schedule = Schedule{}.text();
+               differs->second_schedule = schedule.text();
+               return RungResult{*differs, ""};
+             }
+           }
+           return RungResult{};
+         }));
+  climb.schedules_run = tally.runs;
+  if (result.failed) return result;
   return RungResult{std::nullopt, fmt::format("{} orders on {} workloads, the same bits", schedules.size() + 1, subjects.size())};
 }
 

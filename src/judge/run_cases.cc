@@ -1,0 +1,158 @@
+#include "judge/run_cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/demangle.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "judge/element.h"
+#include "judge/page.h"
+
+namespace kw::judge {
+namespace {
+
+uint64_t instructions(const device::RunReport& report) {
+  uint64_t total = 0;
+  for (const auto& step : report.steps) total += step.warp_instructions;
+  return total;
+}
+
+// A finding means the emulator gave up rather than caught the candidate.
+bool has_kind(const device::StepReport& step, emu::Finding::Kind kind) {
+  return std::any_of(step.findings.begin(), step.findings.end(), [kind](const emu::Finding& f) { return f.kind == kind; });
+}
+
+// The emulator reports threads that meet at barrier 0 from different places, which __syncthreads() forbids and PTX does
+// not. PTX as it comes here does not tell one from the other; the candidate's source does, where .loc points at it.
+bool is_written_by_hand(const Climb& climb, const emu::Party& party) {
+  const std::string file = place_of(climb, party.source_file, 0).file;
+  if (!is_candidates(file) || party.source_column == 0) return false;
+  const std::string text = source_text_of(climb.candidate_path)(file);
+  const std::string_view line = line_of(text, static_cast<int>(party.source_line));
+  // The column is somewhere in the statement, usually behind its first word.
+  const size_t end = std::min<size_t>(party.source_column - 1, line.size());
+  const size_t before = line.find_last_of(";{}", end == 0 ? 0 : end - 1);
+  size_t begin = before == std::string_view::npos || before >= end ? 0 : before + 1;
+  while (begin < line.size() && (line[begin] == ' ' || line[begin] == '\t')) ++begin;
+  const std::string_view statement = line.substr(begin);
+  return statement.starts_with("asm") || statement.starts_with("__asm");
+}
+
+void drop_barriers_written_by_hand(const Climb& climb, device::RunReport& report) {
+  for (device::StepReport& step : report.steps) {
+    std::erase_if(step.findings, [&](const emu::Finding& f) {
+      return f.kind == emu::Finding::Kind::kBarrierDivergence && !f.fatal && f.other &&
+             (is_written_by_hand(climb, f.party) || is_written_by_hand(climb, *f.other));
+    });
+  }
+}
+
+}  // namespace
+
+void Tally::add(const Tally& other) {
+  executed += other.executed;
+  runs += other.runs;
+  metrics.insert(metrics.end(), other.metrics.begin(), other.metrics.end());
+}
+
+uint64_t input_seed(const Climb& climb, const Case& c) { return Rng(climb.seed).fork("inputs " + c.name.name).next(); }
+
+device::RunOptions every_check(const Climb& climb, int threads) {
+  device::RunOptions run;
+  run.check_races = true;
+  run.check_uninitialised = true;
+  run.threads = threads;
+  run.deadline_s = climb.options.kernel_deadline_s;
+  return run;
+}
+
+std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device::RunReport report, bool numbers_right) {
+  drop_barriers_written_by_hand(climb, report);
+  const device::StepReport* step = report.first_with_finding();
+  if (step == nullptr) {
+    if (report.completed) return std::nullopt;
+    return Timeout{c.name, "the emulated launches", climb.options.kernel_deadline_s};
+  }
+  if (has_kind(*step, emu::Finding::Kind::kUnsupported)) {
+    return NotChecked{step->findings.front().message};
+  }
+  if (has_kind(*step, emu::Finding::Kind::kLimit)) {
+    const std::string kernel = readable_name(step->findings.front().party.kernel);
+    return Timeout{c.name, kernel.empty() ? "a kernel" : "kernel " + kernel, climb.options.kernel_deadline_s};
+  }
+  Unsafe unsafe;
+  unsafe.workload = c.name;
+  unsafe.step = step->step;
+  unsafe.findings = step->findings;
+  unsafe.numbers_right = numbers_right;
+  const auto name_places = [&climb](emu::Party& party) {
+    party.source_file = place_of(climb, party.source_file, 0).file;
+    for (SourcePlace& call : party.inlined_from) call.file = place_of(climb, call.file, 0).file;
+  };
+  for (emu::Finding& finding : unsafe.findings) {
+    name_places(finding.party);
+    if (finding.other) name_places(*finding.other);
+    unsafe.elements.push_back(element_of(c.plan, finding));
+  }
+  return unsafe;
+}
+
+Result<RungResult> not_run(const Error& error) {
+  if (error.code == ErrorCode::kUnsupported) return RungResult{NotChecked{error.message}, ""};
+  return fail(error);
+}
+
+Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tally) {
+  KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads));
+  auto execution = execute(*climb.device, climb.problem, c, every_check(climb, threads), 0);
+  if (!execution) return not_run(execution.error());
+  tally.executed += instructions(execution->report);
+  ++tally.runs;
+  std::optional<Wrong> wrong;
+  if (execution->report.completed) {
+    KW_TRY(wrong, compare(climb.problem, c, *execution, tally.metrics));
+  }
+  const bool numbers_right = execution->report.completed && !wrong;
+  if (auto failed = judge_findings(climb, c, execution->report, numbers_right)) return RungResult{std::move(failed), ""};
+  if (wrong) return RungResult{*wrong, ""};
+  return RungResult{};
+}
+
+constexpr double kSmallOperations = 5e5;
+
+Result<RungResult> run_cases(const Climb& climb, std::span<Case* const> cases, Tally& total, const RunCase& run) {
+  std::vector<Case*> small, large;
+  for (Case* c : cases) {
+    const auto cost = problem::cost_of(climb.problem, c->workload);
+    (cost && cost->operations <= kSmallOperations ? small : large).push_back(c);
+  }
+  const int threads = climb.options.threads > 0 ? climb.options.threads : available_cores();
+  std::vector<std::optional<Result<RungResult>>> results(small.size());
+  std::vector<Tally> tallies(small.size());
+  std::atomic<bool> failed = false;
+  parallel_for(small.size(), threads, [&](uint64_t i) {
+    if (failed) return;
+    results[i] = run(*small[i], 1, tallies[i]);
+    if (!*results[i] || (*results[i])->failed) failed = true;
+  });
+  for (size_t i = 0; i < small.size(); ++i) {
+    total.add(tallies[i]);
+    if (!*results[i] || (*results[i])->failed) return std::move(*results[i]);
+  }
+  for (Case* c : large) {
+    KW_TRY(auto result, run(*c, threads, total));
+    if (result.failed) return result;
+  }
+  return RungResult{};
+}
+
+std::vector<Case*> pointers_to(std::span<Case> cases) {
+  std::vector<Case*> out;
+  for (Case& c : cases) out.push_back(&c);
+  return out;
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,41 @@
+// Cases of a rung on the device: what the emulator found, whether the outputs are right. Internal to judge.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "judge/rungs.h"
+
+namespace kw::judge {
+
+// What cases add to the climb.
+struct Tally {
+  uint64_t executed = 0;   // warp instructions
+  int runs = 0;
+  std::vector<Correct::Output> metrics;
+  void add(const Tally& other);
+};
+
+// Inputs of different workloads must not be prefixes of each other's.
+uint64_t input_seed(const Climb& climb, const Case& c);
+
+device::RunOptions every_check(const Climb& climb, int threads);
+
+// What the findings of a run say; none: nothing against the candidate.
+std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device::RunReport report, bool numbers_right);
+
+// An emulator that lacks an instruction makes no claim about the candidate; other errors are the judge's.
+Result<RungResult> not_run(const Error& error);
+
+// Runs one case with every check and compares its outputs.
+Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tally);
+
+// Small cases side by side, each with one thread, then the others one by one with all of them. Small ones are begun in
+// order and none after a failure, so which failure decides depends on the seed alone.
+using RunCase = std::function<Result<RungResult>(Case& c, int threads, Tally& tally)>;
+Result<RungResult> run_cases(const Climb& climb, std::span<Case* const> cases, Tally& total, const RunCase& run);
+std::vector<Case*> pointers_to(std::span<Case> cases);
+
+}  // namespace kw::judge
