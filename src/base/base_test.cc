@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -28,6 +30,29 @@ TEST(File, WritesWholeOrNotAtAll) {
   size_t files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder->path())) ++files;
   EXPECT_EQ(files, 1u) << "a temporary file was left";
+}
+
+TEST(File, PipesAndLinksStayWhatTheyAre) {
+  auto folder = TempDir::create();
+  ASSERT_TRUE(folder);
+  const std::string pipe = *folder / "pipe", link = *folder / "link", real = *folder / "real";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(write_file(pipe, "nobody reads"));
+  {
+    const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    ASSERT_GE(reader, 0);
+    EXPECT_TRUE(write_file(pipe, "abc"));
+    char got[4] = {};
+    EXPECT_EQ(read(reader, got, 3), 3);
+    EXPECT_STREQ(got, "abc");
+    close(reader);
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  ASSERT_TRUE(write_file(real, "old"));
+  std::filesystem::create_symlink("real", link);
+  EXPECT_TRUE(write_file(link, "new"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(*read_file(real), "new");
 }
 
 TEST(File, RefusesWhatIsNotAFileOrTooLarge) {

@@ -30,6 +30,15 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   return {};
 }
 
+// A pipe or a device is written to as it is: replacing it by a file would take it away from everybody else.
+// O_NONBLOCK while opening: a pipe that nobody reads is an error, not a wait.
+Status write_special(const std::string& path, std::string_view content) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return fail(ErrorCode::kIo, "cannot write {}: {}", path, errno == ENXIO ? "nobody reads this pipe" : reason(errno));
+  if (const int flags = fcntl(fd.get(), F_GETFL); flags >= 0) fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK);
+  return write_all(fd.get(), content, path);
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, uint64_t limit_bytes) {
@@ -69,7 +78,15 @@ Result<std::string> read_file(const std::string& path, uint64_t limit_bytes) {
   return content;
 }
 
-Status write_file(const std::string& path, std::string_view content) {
+Status write_file(const std::string& given, std::string_view content) {
+  struct stat before {};
+  const bool exists = stat(given.c_str(), &before) == 0;
+  if (exists && S_ISDIR(before.st_mode)) return fail(ErrorCode::kIo, "cannot write {}: it is a folder; name a file", given);
+  if (exists && !S_ISREG(before.st_mode)) return write_special(given, content);
+  // What a link names is written, and the link stays.
+  std::error_code unresolved;
+  const std::filesystem::path target = exists ? std::filesystem::canonical(given, unresolved) : std::filesystem::path(given);
+  const std::string path = unresolved ? given : target.string();
   std::vector<char> name(path.begin(), path.end());
   static constexpr std::string_view kSuffix = ".XXXXXX";
   name.insert(name.end(), kSuffix.begin(), kSuffix.end());
@@ -82,9 +99,7 @@ Status write_file(const std::string& path, std::string_view content) {
   }
   Status status = write_all(fd.get(), content, path);
   // mkostemp gives 0600; take what an ordinary creation would have given, or what the file had.
-  struct stat before {};
-  mode_t mode = 0644;
-  if (stat(path.c_str(), &before) == 0) mode = before.st_mode & 07777;
+  const mode_t mode = exists ? before.st_mode & 07777 : 0644;
   if (status && fchmod(fd.get(), mode) != 0) {
     status = fail(ErrorCode::kIo, "cannot set the mode of {}: {}", path, reason(errno));
   }
@@ -110,14 +125,14 @@ Status make_folder(const std::string& path) {
 
 Result<TempDir> TempDir::create(std::string_view prefix) {
   const char* base = std::getenv("TMPDIR");
-  std::string path = base != nullptr && base[0] == '/' ? base : "/tmp";
-  path += "/";
-  path += prefix;
-  path += ".XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) {
-    return fail(ErrorCode::kIo, "cannot create a temporary folder like {}: {}; set TMPDIR to a folder that can be written",
-                path, reason(errno));
-  }
+  auto made = create_in(base != nullptr && base[0] == '/' ? base : "/tmp", prefix);
+  if (!made) made.error().message += "; set TMPDIR to a folder that can be written";
+  return made;
+}
+
+Result<TempDir> TempDir::create_in(const std::string& folder, std::string_view prefix) {
+  std::string path = fmt::format("{}/{}.XXXXXX", folder, prefix);
+  if (mkdtemp(path.data()) == nullptr) return fail(ErrorCode::kIo, "cannot create a temporary folder like {}: {}", path, reason(errno));
   return TempDir(std::move(path));
 }
 

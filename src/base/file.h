@@ -25,6 +25,8 @@ Status make_folder(const std::string& path);
 class TempDir {
  public:
   static Result<TempDir> create(std::string_view prefix = "kw");
+  // The same below `folder`.
+  static Result<TempDir> create_in(const std::string& folder, std::string_view prefix);
   TempDir(TempDir&& other) noexcept;
   TempDir& operator=(TempDir&& other) noexcept;
   TempDir(const TempDir&) = delete;
