@@ -194,6 +194,16 @@ TEST(EmulatorDevice, VariablesAndOtherSteps) {
   }
 }
 
+TEST(EmulatorDevice, StepsThatTogetherTakeTooLongAreNotCompleted) {
+  auto loaded = make_emulator()->load(add_plan(kCount));
+  ASSERT_TRUE(loaded) << format_error(loaded.error());
+  ASSERT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+  const auto report = (*loaded)->run({.deadline_s = 1e-300});
+  ASSERT_TRUE(report) << format_error(report.error());
+  EXPECT_FALSE(report->completed);
+  EXPECT_EQ(report->first_with_finding(), nullptr);
+}
+
 TEST(EmulatorDevice, SizesAndNamesAreChecked) {
   auto loaded = make_emulator()->load(add_plan(kCount));
   ASSERT_TRUE(loaded);
