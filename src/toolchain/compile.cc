@@ -1,7 +1,7 @@
 // A candidate's sources to a program that records itself, in the jail, kept in a cache by content.
 // The cache entry is a folder: program, log.txt. It is made beside its place and renamed into it, so a reader
 // sees all of it or nothing.
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -92,6 +92,25 @@ std::vector<Diagnostic> warnings_of(const std::string& log, const std::string& f
 std::string without(std::string text, const std::string& what) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) text.erase(at, what.size());
   return text;
+}
+
+// Puts a program and its log into the cache. Beside its place first, in a folder of its own for each caller: two
+// threads, or two judges, may compile the same candidate at once. What a full disk cut short goes.
+Status keep(const std::string& program, const std::string& log, const std::string& cache, const std::string& place, bool may_be_there) {
+  KW_TRY(const TempDir fresh, TempDir::create_in(cache, "new"));
+  const auto refuse = [&](const std::string& why) {
+    return fail(ErrorCode::kIo, "the cache folder {} cannot be written: {}; make room there, or set KW_CACHE to another folder", cache, why);
+  };
+  std::error_code error;
+  fs::copy_file(program, fresh / "program", error);
+  if (error) return refuse(error.message());
+  if (const Status written = write_file(fresh / "log.txt", log); !written) return refuse(written.error().message);
+  if (chmod(fresh.path().c_str(), 0755) != 0) return refuse("its folders cannot be opened to others");
+  if (!may_be_there) fs::remove_all(place, error);
+  fs::rename(fresh.path(), place, error);
+  // Somebody else was faster: what is there is as good.
+  if (!fs::exists(place + "/program", error)) return refuse("a finished program did not arrive there");
+  return {};
 }
 
 // nvcc leaves PTX and objects of each stage in the work folder; 1 GiB is far more than a candidate needs.
@@ -200,17 +219,7 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   compiled.compile_seconds = outcome.wall_seconds;
   compiled.warnings = warnings_of(log, compiled.source_folder);
 
-  const std::string fresh = fmt::format("{}.{}.new", place, static_cast<long>(getpid()));
-  fs::remove_all(fresh, error);
-  KW_TRY_VOID(make_folder(fresh));
-  fs::copy_file(work / "program", fresh + "/program", error);
-  if (error) return fail(ErrorCode::kIo, "{}: {}", fresh, error.message());
-  KW_TRY_VOID(write_file(fresh + "/log.txt", log));
-  if (!options.use_cache) fs::remove_all(place, error);
-  fs::rename(fresh, place, error);
-  // Somebody else was faster: what is there is as good.
-  if (error) fs::remove_all(fresh, error);
-  if (!fs::exists(compiled.program, error)) return fail(ErrorCode::kIo, "the cache folder {} cannot be written", cache);
+  KW_TRY_VOID(keep(work / "program", log, cache, place, options.use_cache));
   return compiled;
 }
 
