@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxText = 1 << 20;
+constexpr size_t kMaxPattern = 1000;
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
@@ -64,7 +65,8 @@ class Reader {
     } else if (f.candidate.empty()) {
       return wrong("a .case file needs 'base' or 'candidate'");
     }
-    if (!f.edits.empty() && fs::is_directory(f.candidate)) return wrong("a folder cannot be edited; name a file as 'base'");
+    std::error_code ignored;
+    if (!f.edits.empty() && fs::is_directory(f.candidate, ignored)) return wrong("a folder cannot be edited; name a file as 'base'");
     return std::move(fixture_);
   }
 
@@ -106,6 +108,8 @@ class Reader {
   }
 
   Status says(const std::string& pattern) {
+    // The standard library reads regular expressions by recursion: what is nested too deep would end the program.
+    if (pattern.size() > kMaxPattern) return wrong(fmt::format("a regular expression has at most {} characters", kMaxPattern));
     try {
       (void)std::regex(pattern, std::regex::ECMAScript);
     } catch (const std::regex_error& error) {

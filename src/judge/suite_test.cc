@@ -111,5 +111,16 @@ TEST_F(Folder, SaysWhatIsWrongWithAFixtureAndWhere) {
   EXPECT_FALSE(find_fixtures(*folder_ / "empty"));
 }
 
+TEST(Fixtures, RegularExpressionsHaveALength) {
+  auto folder = TempDir::create();
+  ASSERT_TRUE(folder);
+  // Nested as deep as this, one ends the program that reads it.
+  const std::string deep = std::string(50000, '(') + "a" + std::string(50000, ')');
+  ASSERT_TRUE(write_file(*folder / "k.cu", "// problem: k.cu\n// verdict: correct\n// says: " + deep + "\n"));
+  const auto fixtures = find_fixtures(folder->path());
+  ASSERT_FALSE(fixtures);
+  EXPECT_NE(fixtures.error().message.find("regular expression"), std::string::npos) << fixtures.error().message.substr(0, 200);
+}
+
 }  // namespace
 }  // namespace kw::judge
