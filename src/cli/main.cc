@@ -1,14 +1,21 @@
 // kw: the command table on a terminal. Parses, calls, prints; decides nothing.
 // Exit codes: what the command says (0, 1, 3); 2 for input that could not be used; 4 for a bug of ours.
+#include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "base/check.h"
+#include "cli/interruption.h"
 #include "command/command.h"
 
 namespace {
@@ -45,6 +52,28 @@ void declare(CLI::App& app, const Command& command, Parsed& parsed) {
   }
 }
 
+// A descriptor that is closed would be given to the next file opened, and answers be written into that file. Taken by one
+// that cannot be used, it stays as good as closed.
+void occupy_closed_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0) static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+int unwritten = 0;   // errno of the first write to stdout that failed
+
+void say(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && unwritten == 0) unwritten = errno;
+}
+
+// The exit code: nothing counts as answered that did not get out, be it a disk that is full or a reader that has gone.
+int finish(int code) {
+  if (std::fflush(stdout) != 0 && unwritten == 0) unwritten = errno;
+  if (unwritten == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "error: the answer cannot be written to stdout: %s\n", std::strerror(unwritten));
+  return 2;
+}
+
 int report(const kw::Error& error) {
   std::fputs(kw::format_error(error).c_str(), stderr);
   return 2;
@@ -60,19 +89,27 @@ int run(const Command& command, Parsed& parsed) {
   auto invocation = kw::command::bind(command, std::move(values), parsed.app->remaining());
   if (!invocation) return report(invocation.error());
   kw::command::Output output;
-  output.out = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-  output.note = [](std::string_view text) {
+  const kw::cli::Interruption interruption(command.works_in_temporary_folders);
+  // What is said after an interruption speaks of folders that have just been taken away.
+  output.out = [&](std::string_view text) {
+    if (!interruption.begun()) say(text);
+  };
+  output.note = [&](std::string_view text) {
+    if (interruption.begun()) return;
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
   };
   output.live = isatty(STDERR_FILENO) == 1;
   auto code = command.run(*invocation, output);
-  return code ? *code : report(code.error());
+  if (code) return *code;
+  return interruption.begun() ? 2 : report(code.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
+  occupy_closed_descriptors();
+  signal(SIGPIPE, SIG_IGN);   // a reader that has gone is a failed write
   CLI::App app{"Kernelwright: judge, port and optimise GPU kernels, with or without a GPU"};
   app.set_version_flag("--version", KW_VERSION);
   app.require_subcommand(0, 1);
@@ -97,20 +134,23 @@ int main(int argc, char** argv) try {
     group->description(list);
   }
   if (argc < 2) {
-    std::fputs(app.help().c_str(), stdout);
-    return 2;
+    say(app.help());
+    return finish(2);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
+    std::ostringstream answer;
+    const int code = app.exit(error, answer, std::cerr);
+    say(answer.str());
+    return finish(code == 0 ? 0 : 2);
   }
   const auto table = kw::command::commands();
   for (size_t i = 0; i < table.size(); ++i) {
-    if (parsed[i]->app->parsed()) return run(table[i], *parsed[i]);
+    if (parsed[i]->app->parsed()) return finish(run(table[i], *parsed[i]));
   }
-  return 2;
+  say(app.help());
+  return finish(2);
 } catch (const kw::InternalError& error) {
   std::fprintf(stderr, "kw: a bug in kw itself: %s\n", error.what());
   return 4;

@@ -57,7 +57,7 @@ Command asm_command() {
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print JSON instead of the page", {}},
            {"output", ArgumentKind::kPath, false, false, "", "also write the JSON to this file", {}}},
-          run};
+          run, true};
 }
 
 }  // namespace kw::command

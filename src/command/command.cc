@@ -99,12 +99,15 @@ Result<Invocation> bind(const Command& command, std::map<std::string, std::strin
       case ArgumentKind::kReal: {
         double number = 0;
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-        if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(number) || number < 0) {
-          return refuse(command, fmt::format("--{} takes a number that is not negative, not '{}'", argument.name, value), argument.help);
+        if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(number) || number <= 0) {
+          return refuse(command, fmt::format("--{} takes a number above zero, not '{}'", argument.name, value), argument.help);
         }
         break;
       }
-      case ArgumentKind::kFlag: case ArgumentKind::kText: case ArgumentKind::kPath: case ArgumentKind::kRest: break;
+      case ArgumentKind::kPath:
+        if (value.empty()) return refuse(command, fmt::format("{} is empty: a path is needed", argument.name), argument.help);
+        break;
+      case ArgumentKind::kFlag: case ArgumentKind::kText: case ArgumentKind::kRest: break;
     }
     if (!argument.choices.empty() && std::find(argument.choices.begin(), argument.choices.end(), value) == argument.choices.end()) {
       return refuse(command, fmt::format("--{} cannot be '{}'", argument.name, value),

@@ -21,9 +21,9 @@ namespace kw::command {
 enum class ArgumentKind : uint8_t {
   kFlag,     // present or not
   kText,
-  kPath,
+  kPath,     // not empty
   kInteger,  // >= 0
-  kReal,     // >= 0
+  kReal,     // > 0
   kRest,     // everything that follows, unparsed; last
 };
 
@@ -59,6 +59,7 @@ struct Command {
   std::string details;            // what a reader of --help wants to know besides; examples
   std::vector<Argument> arguments;
   Result<int> (*run)(const Invocation&, const Output&);
+  bool works_in_temporary_folders = false;  // a face takes them away when the command is interrupted
 };
 
 std::span<const Command> commands();

@@ -31,6 +31,8 @@ TEST(Bind, EveryRefusalNamesTheArgument) {
       {{{"file", "x"}, {"count", "many"}}, "count"},
       {{{"file", "x"}, {"count", "-1"}}, "count"},
       {{{"file", "x"}, {"width", "nan"}}, "width"},
+      {{{"file", "x"}, {"width", "0"}}, "width"},
+      {{{"file", ""}}, "file"},
       {{{"file", "x"}, {"mode", "c"}}, "mode"},
       {{{"file", "x"}, {"colour", "red"}}, "colour"},
   };

@@ -32,11 +32,12 @@ Result<int> run_one(const Invocation& invocation, const Output& output) {
     }
   };
   KW_TRY(auto verdict, judge::evaluate(problem, candidate, options, progress));
+  // The verdict first: what cannot be stored is told all the same.
+  output.out(invocation.flag("json") ? judge::to_json(verdict) : judge::page(verdict, judge::source_text_of(candidate)));
   if (invocation.has("evidence")) {
     KW_TRY(const std::string stored, judge::store(invocation.text("evidence"), problem, verdict));
     output.note(fmt::format("stored as {}\n", stored));
   }
-  output.out(invocation.flag("json") ? judge::to_json(verdict) : judge::page(verdict, judge::source_text_of(candidate)));
   return judge::exit_code(verdict.outcome);
 }
 
@@ -48,9 +49,9 @@ Result<int> run_suite(const Invocation& invocation, const Output& output) {
     output.note(fmt::format("{:>{}}/{} {}", done, fmt::formatted_size("{}", all), all, judge::line_of(c)));
   };
   KW_TRY(const judge::Suite suite, judge::run_suite(invocation.text("suite"), options, progress));
+  output.out(judge::closing_line(suite) + "\n");
   if (invocation.has("junit")) KW_TRY_VOID(write_file(invocation.text("junit"), judge::junit_xml(suite)));
   if (invocation.has("summary")) KW_TRY_VOID(write_file(invocation.text("summary"), judge::markdown_summary(suite)));
-  output.out(judge::closing_line(suite) + "\n");
   return suite.as_expected() == suite.cases.size() ? 0 : 1;
 }
 
@@ -64,7 +65,20 @@ Result<int> recheck(const Invocation& invocation, const Output& output) {
   return result.differences.empty() ? 0 : 1;
 }
 
+// An option that would do nothing is a mistake: who gives --junit waits for a file.
+Status check_options(const Invocation& invocation) {
+  const std::string subject = invocation.has("suite") ? "--suite" : invocation.has("recheck") ? "--recheck" : "a single candidate";
+  const auto refuse = [&](const char* name) { return fail(ErrorCode::kInvalid, "--{} does not go with {}: leave it out", name, subject); };
+  for (const char* name : {"junit", "summary"})
+    if (invocation.has(name) && !invocation.has("suite")) return refuse(name);
+  for (const char* name : {"json", "evidence"})
+    if (invocation.has(name) && (invocation.has("suite") || invocation.has("recheck"))) return refuse(name);
+  if (invocation.has("seed") && invocation.has("recheck")) return refuse("seed");
+  return {};
+}
+
 Result<int> run(const Invocation& invocation, const Output& output) {
+  KW_TRY_VOID(check_options(invocation));
   const bool pair = invocation.has("problem") && invocation.has("candidate");
   for (const auto& [name, face] : {std::pair{"suite", &run_suite}, std::pair{"recheck", &recheck}}) {
     if (!invocation.has(name)) continue;
@@ -99,7 +113,7 @@ Command judge_command() {
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},
            {"threads", ArgumentKind::kInteger, false, false, "0", "host threads for emulation; 0: all cores", {}},
            {"deadline", ArgumentKind::kReal, false, false, "60", "seconds that one emulated workload may take", {}}},
-          run};
+          run, true};
 }
 
 }  // namespace kw::command

@@ -9,7 +9,8 @@ Command nvcc_command() {
           "Takes nvcc's own arguments. Run the result with `kw emu run`.\n"
           "Example: kw nvcc -O2 -o app app.cu && kw emu run ./app",
           {{"arguments", ArgumentKind::kRest, true, true, "", "nvcc's arguments", {}}},
-          [](const Invocation& invocation, const Output&) -> Result<int> { return toolchain::nvcc(invocation.rest); }};
+          [](const Invocation& invocation, const Output&) -> Result<int> { return toolchain::nvcc(invocation.rest); },
+          true};
 }
 
 }  // namespace kw::command

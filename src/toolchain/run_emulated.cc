@@ -1,4 +1,5 @@
 // `kw emu run`: starts a program that kw nvcc built, on this terminal.
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -44,7 +45,17 @@ Result<int> run_emulated(const EmulatedRun& run) {
   argv.push_back(nullptr);
   envp.push_back(nullptr);
   pid_t child = 0;
-  if (const int error = posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), envp.data()); error != 0)
+  // A program of its own: what this one ignores (a reader that has gone) it need not.
+  posix_spawnattr_t attributes;
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int error = posix_spawn(&child, program.c_str(), nullptr, &attributes, argv.data(), envp.data());
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0)
     return fail(ErrorCode::kIo, "{} cannot be started: {}", program, std::strerror(error));
   int state = 0;
   while (waitpid(child, &state, 0) < 0)

@@ -1,11 +1,13 @@
 // The program kw from outside: exit codes, messages, JSON, and no file left where it ran. Cases are text
 // (docs/formats/cli_case.md); each runs in a fresh folder, with TMPDIR and the cache in folders of their own.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -28,6 +30,9 @@ struct Case {
   std::string title, place;
   std::vector<File> files;
   std::vector<std::string> arguments;
+  std::string redirect;                 // for a shell: where stdout goes
+  std::vector<std::string> pipes;       // named ones
+  std::map<std::string, std::string> env;
   bool needs_nvcc = false;
   int exit_code = -1;
   std::vector<std::string> out, err, not_out, json_keys;
@@ -86,7 +91,10 @@ std::vector<Case> read_cases(const std::string& path) {
       File file{parts.at(0), ""};
       for (int i = std::stoi(parts.at(1)); i > 0; --i) file.content += parts.at(2);
       c.files.push_back(file);
-    } else if (key == "kw") c.arguments = words(value);
+    } else if (key == "pipe") c.pipes.push_back(value);
+    else if (key == "env") c.env[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
+    else if (key == "stdout" && (value == "full" || value == "closed")) c.redirect = value == "full" ? ">/dev/full" : ">&-";
+    else if (key == "kw") c.arguments = words(value);
     else if (key == "needs-nvcc") c.needs_nvcc = true;
     else if (key == "exit") c.exit_code = std::stoi(value);
     else if (key == "out") c.out.push_back(value);
@@ -129,7 +137,12 @@ class CliCase : public testing::Test {
       given.insert(path.string());
     }
     Command command;
-    command.argv = {KW_PROGRAM};
+    for (const std::string& pipe : case_.pipes) {
+      ASSERT_EQ(mkfifo((folder + "/" + pipe).c_str(), 0600), 0);
+      given.insert(folder + "/" + pipe);
+    }
+    if (!case_.redirect.empty()) command.argv = {"/bin/sh", "-c", "exec \"$0\" \"$@\" " + case_.redirect};
+    command.argv.push_back(KW_PROGRAM);
     for (std::string argument : case_.arguments) {
       if (const size_t at = argument.find("{src}"); at != std::string::npos) argument.replace(at, 5, KW_SOURCE_DIR);
       command.argv.push_back(argument);
@@ -143,6 +156,7 @@ class CliCase : public testing::Test {
     }
     environment["TMPDIR"] = temporary;
     environment["KW_CACHE"] = std::string(KW_CLI_BUILD_DIR) + "/cache";
+    for (const auto& [name, value] : case_.env) environment[name] = value;
     command.env = environment;
     auto outcome = run_process(command);
     ASSERT_TRUE(outcome) << outcome.error().message;
@@ -165,6 +179,7 @@ class CliCase : public testing::Test {
       if (entry.is_directory()) continue;
       EXPECT_EQ(given.count(entry.path().string()), 1u) << "left behind: " << entry.path();
     }
+    for (const std::string& pipe : case_.pipes) EXPECT_TRUE(fs::is_fifo(folder + "/" + pipe)) << "replaced: " << pipe;
     for (const auto& entry : fs::directory_iterator(temporary)) ADD_FAILURE() << "left in TMPDIR: " << entry.path();
   }
 

@@ -1,0 +1,29 @@
+// While a command works in temporary folders: SIGINT, SIGTERM and SIGHUP end the program as always, but first take those
+// folders away. All of them lie in one folder of this process, which TMPDIR names meanwhile.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+namespace kw::cli {
+
+class Interruption {
+ public:
+  // Does nothing when not `wanted`. Where no folder can be made, TMPDIR stays as it is, and who needs one says so.
+  explicit Interruption(bool wanted);
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  bool begun() const { return begun_; }
+
+ private:
+  void wait_for_signal();
+  std::string folder_, before_;
+  bool had_before_ = false;
+  std::atomic<bool> begun_{false};
+  std::thread watcher_;
+};
+
+}  // namespace kw::cli
