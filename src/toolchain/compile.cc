@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/jail.h"
+#include "base/source_text.h"
 #include "toolchain/diagnostics.h"
 #include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
@@ -55,6 +56,16 @@ Result<std::vector<Source>> read_sources(const fs::path& path, bool folder) {
 }
 
 bool is_cuda(const std::string& name) { return name.size() > 3 && name.compare(name.size() - 3, 3, ".cu") == 0; }
+
+// nvcc hands the names of files to a shell, and takes commas for separators.
+Status check_name(const std::string& path) {
+  for (const char c : path) {
+    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f && std::string_view("\"'`$,").find(c) == std::string_view::npos) continue;
+    return fail(Error{ErrorCode::kInvalid, fmt::format("nvcc cannot compile a file of this name: {}", printable_text(path)), {}, {},
+                      {"name it, and the folders it is in, without quotes, backquotes, dollar signs, commas and control characters"}});
+  }
+  return {};
+}
 
 // Flags that a candidate may add: definitions, includes, and choices of code generation. Nothing that names files
 // to write, other programs, or passes text to another stage.
@@ -137,6 +148,7 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   for (const Source& source : sources)
     if (is_cuda(source.path) || !is_folder) units.push_back(source.path);
   if (units.empty()) return fail(ErrorCode::kNotFound, "{} holds no .cu file", path.string());
+  for (const std::string& unit : units) KW_TRY_VOID(check_name((folder / unit).string()));
   for (const std::string& flag : candidate.flags) KW_TRY_VOID(check_flag(flag));
 
   KW_TRY(const std::string include, include_folder());

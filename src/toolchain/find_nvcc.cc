@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/source_text.h"
 #include "base/subprocess.h"
 #include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
@@ -62,6 +63,12 @@ std::vector<std::string> toolkit_programs(const std::string& name) {
 
 namespace {
 
+// The first line of what a tool said.
+std::string first_words(const std::string& text) {
+  const std::string line(line_of(text, 1));
+  return line.empty() ? "" : ": " + printable_text(line.substr(0, 300));
+}
+
 Result<Nvcc> describe(const std::string& program) {
   Command command;
   command.argv = {program, "--dryrun", "-x", "cu", "-E", "/dev/null"};
@@ -69,7 +76,7 @@ Result<Nvcc> describe(const std::string& program) {
   KW_TRY(const ProcessOutcome outcome, run_process(command));
   const std::string top = dryrun_value(outcome.err, "TOP"), here = dryrun_value(outcome.err, "_HERE_");
   if (!outcome.succeeded() || top.empty())
-    return fail(ErrorCode::kNotFound, "{} does not work as nvcc: {}", program, kw::describe(outcome));
+    return fail(ErrorCode::kNotFound, "{} does not work as nvcc: {}{}", program, kw::describe(outcome), first_words(outcome.err));
   Nvcc nvcc;
   std::error_code ignored;
   nvcc.root = fs::weakly_canonical(top, ignored).string();
@@ -88,6 +95,9 @@ Result<Nvcc> describe(const std::string& program) {
     std::sscanf(nvcc.version.c_str(), "%d.%d", &nvcc.major, &nvcc.minor);
   }
   nvcc.host_compiler = environment("KW_HOST_COMPILER");
+  // Without one every candidate would seem not to compile.
+  if (auto found = find_program(nvcc.host_compiler.empty() ? "g++" : nvcc.host_compiler); !found)
+    return fail(ErrorCode::kNotFound, "the host compiler {}; set KW_HOST_COMPILER to a g++, or leave it unset", found.error().message);
   return nvcc;
 }
 
