@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -186,6 +187,27 @@ class CliCase : public testing::Test {
  private:
   const Case case_;
 };
+
+// However a judge is told to stop while it compiles, it dies of that signal and leaves nothing.
+TEST(Interrupted, AJudgeTakesItsTemporaryFoldersAlong) {
+  if (auto nvcc = toolchain::find_nvcc(); !nvcc) GTEST_SKIP() << nvcc.error().message;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    auto temporary = TempDir::create();
+    ASSERT_TRUE(temporary);
+    Command command;
+    // The cache is in the folder too, under a name of its own: compiling takes long enough to be interrupted.
+    command.argv = {"/bin/sh", "-c",
+                    "KW_CACHE=$3-cache TMPDIR=$3 \"$0\" judge \"$1\" \"$2\" & while [ -z \"$(ls $3)\" ]; do sleep 0.01; done; kill -$4 $!; wait $!",
+                    KW_PROGRAM, KW_SOURCE_DIR "/problems/vector_add.problem", KW_SOURCE_DIR "/kernels/vector_add.cu", temporary->path(),
+                    std::to_string(number)};
+    const auto outcome = run_process(command);
+    fs::remove_all(temporary->path() + "-cache");
+    ASSERT_TRUE(outcome);
+    // A shell starts what is in the background with SIGINT ignored, and so it stays.
+    EXPECT_EQ(outcome->exit_code, number == SIGINT ? 0 : 128 + number) << outcome->err;
+    EXPECT_TRUE(fs::is_empty(temporary->path())) << fs::directory_iterator(temporary->path())->path();
+  }
+}
 
 int register_cases() {
   int registered = 0;
