@@ -27,6 +27,7 @@ class Admitter {
     KW_TRY_VOID(identity());
     KW_TRY_VOID(other_inputs());
     KW_TRY_VOID(truncated());
+    KW_TRY_VOID(fraction_dropped());
     return std::move(admission_);
   }
 
@@ -72,7 +73,9 @@ class Admitter {
     for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
       KW_TRY(const tensor::ErrorMetrics metrics, measure(i, evaluation.outputs[i].to_doubles()));
       made.budget_used = std::max(made.budget_used, metrics.budget_used);
-      if (metrics.passed() && metrics.budget_used <= kHonestMargin) continue;
+      // The nearest whole number may be half a step away, which is the whole budget.
+      const bool whole = kind_of(problem_.outputs[i].dtype) != Kind::kReal;
+      if (metrics.passed() && (whole || metrics.budget_used <= kHonestMargin)) continue;
       made.as_expected = false;
       made.detail =
           fmt::format("output '{}' uses {:.2f} of its budget", problem_.outputs[i].name, metrics.budget_used);
@@ -129,15 +132,32 @@ class Admitter {
   }
 
   Status truncated() {
-    EvaluateOptions run = options_;
-    run.precision = Precision::kTruncated;
-    KW_TRY(const Evaluation evaluation, evaluate(problem_, workload_, inputs_, run));
+    std::vector<std::optional<Values>> made;
+    for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
+      made.emplace_back();
+      const DType dtype = problem_.outputs[i].dtype;
+      if (kind_of(dtype) != Kind::kReal || tensor::unit_roundoff(dtype) >= 0.25)
+        continue;  // no bits to spare
+      EvaluateOptions run = options_;
+      run.precision = Precision::kTruncated;
+      run.truncated_output = i;
+      KW_TRY(const Evaluation evaluation, evaluate(problem_, workload_, inputs_, run));
+      Values values = evaluation.outputs[i].to_doubles();
+      if (values != reference_.outputs[i].to_doubles()) made.back() = std::move(values);
+    }
     return mutant("truncated precision", "the output is exact at lower precision too",
+                  [&](std::size_t i) { return made[i]; });
+  }
+
+  // A whole number that should be the nearest is the next one toward zero.
+  Status fraction_dropped() {
+    return mutant("fraction dropped", "no output rounds to whole numbers",
                   [&](std::size_t i) -> std::optional<Values> {
-                    Values values = evaluation.outputs[i].to_doubles();
-                    const Values right = reference_.outputs[i].to_doubles();
-                    if (values == right || kind_of(problem_.outputs[i].dtype) != Kind::kReal)
-                      return std::nullopt;
+                    if (!rounds_to_integers(problem_, problem_.outputs[i])) return std::nullopt;
+                    Values values = reference_.outputs[i].to_doubles();
+                    const Values right = values;
+                    for (double& value : values) value = std::trunc(value);
+                    if (values == right) return std::nullopt;
                     return values;
                   });
   }

@@ -2,7 +2,7 @@
 //
 // Each mutant is a set of outputs made from the reference, compared with the derived tolerance; the same
 // workload and seed give the same answer. A problem is admitted on a workload when every applicable mutant
-// fails and every honest implementation uses at most `kHonestMargin` of the budget.
+// fails and every honest implementation uses at most `kHonestMargin` of the budget (all of it for integers).
 // Thread-safe.
 #pragma once
 
@@ -40,7 +40,8 @@ const Workload* admission_workload(const Problem& problem);
 // Mutants: zero; constant (the mean of the reference); identity (an input of the same size); input
 // independent (the reference of another seed); last element wrong; tail skipped (the last 1/16 of the
 // elements, at least one, left 0); truncated precision (see Precision::kTruncated; not where outputs are
-// exact under it). Honest: plain fp32, disturbed with another seed, output rounded to nearest.
+// exact under it); fraction dropped (where an output should be the nearest integer). Honest: plain fp32,
+// disturbed with another seed, output rounded to nearest.
 Result<Admission> admit(const Problem& problem, const Workload& workload, std::uint64_t seed,
                         const EvaluateOptions& options = {});
 

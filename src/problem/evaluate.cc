@@ -26,15 +26,14 @@ int bits_below(DType dtype) {
   return std::max(1, bits >= 23 ? 10 : bits - 3);
 }
 
-// Mantissa bits of the truncated-precision mutant.
-int truncated_bits(const Problem& problem) {
-  int best = 1;
-  for (const TensorDecl& output : problem.outputs)
-    if (kind_of(output.dtype) == Kind::kReal) best = std::max(best, bits_below(output.dtype));
+// Mantissa bits of the truncated-precision mutant of one output.
+int truncated_bits(const Problem& problem, std::size_t output) {
+  if (output >= problem.outputs.size() || kind_of(problem.outputs[output].dtype) != Kind::kReal) return 1;
+  int bits = bits_below(problem.outputs[output].dtype);
   // What the problem lets a kernel keep in fewer bits is no mistake.
   for (const Node& node : problem.graph.nodes)
-    if (node.op == Op::kStore) best = std::min(best, bits_below(*node.dtype));
-  return best;
+    if (node.op == Op::kStore) bits = std::min(bits, bits_below(*node.dtype));
+  return bits;
 }
 
 class Interpreter {
@@ -47,7 +46,7 @@ class Interpreter {
     rule_.unit = in_double(problem) ? 0x1p-53 : 0x1p-24;
     rule_.seed = options.disturbance;
     rule_.threads = threads_;
-    bits_ = truncated_bits(problem);
+    bits_ = truncated_bits(problem, options.truncated_output);
   }
 
   Result<Evaluation> run(NodeShapes plan) {

@@ -25,13 +25,14 @@ enum class Precision {
   kHonest,     // what a careful GPU kernel does: fp32 arithmetic and accumulation, stored names rounded to
                // their dtypes (outputs are not: the caller rounds them, as a store would)
   kDisturbed,  // fp64, each node pushed by the error its operator may honestly make (tolerance.h)
-  kTruncated,  // a mutant: every input and node keeps fewer bits than the best output has, and than any name
-               // that a kernel may store (p: f16): three fewer, 10 where it is f32 (so that f32 becomes tf32 and
+  kTruncated,  // a mutant: every input and node keeps fewer bits than one output has, and than any name that
+               // a kernel may store (p: f16): three fewer, 10 where that is f32 (so that f32 becomes tf32 and
                // f16 becomes bf16)
 };
 
 struct EvaluateOptions {
   Precision precision = Precision::kReference;
+  std::size_t truncated_output = 0;  // kTruncated: the output that says how many bits
   std::int64_t memory_limit = std::int64_t{4} << 30;
   double operation_limit = 2e12;
   int threads = 0;                // 0: as many as there are cores

@@ -58,7 +58,7 @@ Status Parser::check_shape(const SymbolicShape& declared, NodeId node, const Tok
 
 Status Parser::check_output_kind(const TensorDecl& output, NodeId node, const Token& name) const {
   const Kind made = builder_.node(node).kind, declared = kind_of(output.dtype);
-  if (made == declared || (made == Kind::kInteger && declared == Kind::kReal)) return {};
+  if (made == declared || (made != Kind::kBoolean && declared != Kind::kBoolean)) return {};
   return fail(error(
       name,
       fmt::format("'{}' is declared {}, but this makes a value of kind {}; write cast(…, {})", name.text,

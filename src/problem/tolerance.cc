@@ -83,11 +83,11 @@ std::int64_t signs_for(const Problem& problem, const NodeShapes& shapes) {
   return std::clamp(kEnoughElements / std::max<std::int64_t>(1, fewest), std::int64_t{1}, kMostSigns);
 }
 
-OutputTolerance derive(const TensorDecl& output, const Path& path, double factor,
+OutputTolerance derive(const Problem& problem, const TensorDecl& output, const Path& path,
                        const tensor::Tensor& reference, const std::vector<const tensor::Tensor*>& honest) {
   OutputTolerance made;
   made.output = output.name;
-  made.factor = factor;
+  made.factor = problem.tolerance_factor;
   made.rounding = tensor::unit_roundoff(output.dtype);
   made.reduction_length = path.reduction_length;
   const auto ref = reference.f64();
@@ -104,7 +104,8 @@ OutputTolerance derive(const TensorDecl& output, const Path& path, double factor
       ++finite;
     }
   made.reference_rms = finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
-  if (kind_of(output.dtype) != Kind::kReal) {
+  made.whole = rounds_to_integers(problem, output);
+  if (kind_of(output.dtype) != Kind::kReal && !made.whole) {
     made.absolute = std::max(made.plain_error, made.disturbed_error);
     made.budget = {made.absolute, 0};
     made.exact = made.absolute == 0;
@@ -121,20 +122,26 @@ OutputTolerance derive(const TensorDecl& output, const Path& path, double factor
     made.absolute = std::max(made.absolute, error.at(i) - made.relative * std::abs(ref[i]));
   if (made.absolute < 1e-9 * std::max(made.plain_error, made.disturbed_error))
     made.absolute = 0;  // rounding of this formula
-  made.budget.rtol = factor * made.relative + 2 * made.rounding;
-  made.budget.atol = factor * made.absolute + tensor::ulp_at(output.dtype, 0);
+  made.budget.rtol = made.factor * made.relative + 2 * made.rounding;
+  made.budget.atol = made.factor * made.absolute + (made.whole ? 0.5 : tensor::ulp_at(output.dtype, 0));
   return made;
 }
 
 }  // namespace
 
+bool rounds_to_integers(const Problem& problem, const TensorDecl& output) {
+  return kind_of(output.dtype) == Kind::kInteger &&
+         problem.graph.nodes[static_cast<std::size_t>(output.node)].kind == Kind::kReal;
+}
+
 std::string OutputTolerance::text() const {
   if (exact) return fmt::format("{}: exact", output);
   return fmt::format(
-      "{}: rtol {:.2e} = {} x {:.2e} + 2 x {:.2e}; atol {:.2e} = {} x {:.2e} + least denormal "
+      "{}: rtol {:.2e} = {} x {:.2e} + 2 x {:.2e}; atol {:.2e} = {} x {:.2e} + {} "
       "(honest errors: fp32 {:.2e}, disturbed {:.2e}; reference rms {:.2e}; longest reduction {})",
-      output, budget.rtol, factor, relative, rounding, budget.atol, factor, absolute, plain_error,
-      disturbed_error, reference_rms, reduction_length);
+      output, budget.rtol, factor, relative, rounding, budget.atol, factor, absolute,
+      whole ? "half a step" : "least denormal", plain_error, disturbed_error, reference_rms,
+      reduction_length);
 }
 
 Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workload,
@@ -172,8 +179,7 @@ Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workl
   for (std::size_t i = 0; i < problem.outputs.size(); ++i) {
     std::vector<const tensor::Tensor*> values;
     for (const Evaluation& evaluation : honest) values.push_back(&evaluation.outputs[i]);
-    tolerance.outputs.push_back(
-        derive(problem.outputs[i], paths[i], problem.tolerance_factor, reference->outputs[i], values));
+    tolerance.outputs.push_back(derive(problem, problem.outputs[i], paths[i], reference->outputs[i], values));
   }
   return tolerance;
 }

@@ -18,18 +18,18 @@
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
 //              moves, selections and casts add nothing. In a problem with an f64 output 2^-53 replaces 2^-24
 //              and 2^-51 replaces 2^-22.
-// Small outputs (fewer than 256 elements) are disturbed up to eight times with other signs: one draw may let all errors of the
-// only element cancel.
-// With d_i = the largest of these errors at element i, S = rms of the finite ref, u = u of the output dtype,
-// F = the problem's factor (4 unless it says otherwise):
+// Small outputs (fewer than 256 elements) are disturbed up to eight times with other signs: one draw may let
+// all errors of the only element cancel. With d_i = the largest of these errors at element i, S = rms of the
+// finite ref, u = u of the output dtype, F = the problem's factor (4 unless it says otherwise):
 //   relative  r = max d_i / |ref_i|  over elements with |ref_i| >= S
 //   absolute  a = max over all of (d_i - r |ref_i|); 0 when below 1e-9 max d_i
 //   rtol = F r + 2 u            (one rounding, and one more unit for a candidate that rounds twice)
 //   atol = F a + smallest denormal of the output dtype
 // Where the graph is exact for this output (only moves and selections of inputs whose values the output's
 // dtype holds), atol = rtol = 0. An integer or boolean output has rtol = 0 and atol = max d_i, which is 0
-// unless honest evaluations disagree. A problem whose budget accepts wrong answers is refused by admit().
-// Thread-safe.
+// unless honest evaluations disagree. An integer output whose reference is real asks for the nearest integer:
+// u = 0, and 1/2 takes the place of the smallest denormal. A problem whose budget accepts wrong answers is
+// refused by admit(). Thread-safe.
 #pragma once
 
 #include <string>
@@ -50,6 +50,7 @@ struct OutputTolerance {
   bool exact = false;                 // atol = rtol = 0 because nothing may round
   double factor = 4;                  // F
   double rounding = 0;                // u of the output dtype
+  bool whole = false;                 // the nearest integer is asked for
   double reference_rms = 0;           // S
   double plain_error = 0;             // max |plain - ref|
   double disturbed_error = 0;         // max |disturbed - ref|
@@ -60,12 +61,16 @@ struct OutputTolerance {
   std::string text() const;
 };
 
+// Whether the output is integer and its reference real: a kernel gives the nearest integer.
+bool rounds_to_integers(const Problem& problem, const TensorDecl& output);
+
 struct Tolerance {
   std::vector<OutputTolerance> outputs;  // in the order of problem.outputs
 };
 
 // `reference` is the kReference evaluation of the same inputs (evaluated here when null). Costs about three
-// reference evaluations, up to ten of small workloads. `options` gives limits and threads; its precision is ignored.
+// reference evaluations, up to ten of small workloads. `options` gives limits and threads; its precision is
+// ignored.
 Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workload,
                                    const std::vector<tensor::Tensor>& inputs,
                                    const Evaluation* reference = nullptr,
