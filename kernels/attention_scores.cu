@@ -1,5 +1,5 @@
 // Scaled attention scores Q·Kᵀ/√D, fp16 in and out, fp32 accumulation, for sm_80 and later.
-// A block of eight warps computes 128×128 scores of one head, a warp 64×32 (kernelwright/gemm_tile.cuh); D is so small
+// A block of four warps computes 128×128 scores of one head, a warp 64×64 (kernelwright/gemm_tile.cuh); D is so small
 // that the product is bound by writing the scores.
 #include <kernelwright/candidate.h>
 #include <kernelwright/gemm_tile.cuh>
@@ -8,7 +8,7 @@
 
 namespace {
 
-using Tile = kw::GemmTile<__half, kw::BLayout::kColumns, 128, 128, 64, 32, 3>;
+using Tile = kw::GemmTile<__half, kw::BLayout::kColumns, 128, 128, 64, 64, 3>;
 
 __global__ void __launch_bounds__(Tile::kThreads, 2)
     attention_scores_sm80(const __half* __restrict__ q, const __half* __restrict__ k, __half* __restrict__ scores, int queries,

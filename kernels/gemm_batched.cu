@@ -1,12 +1,12 @@
 // C[b] = A[b]·B[b], fp16 in and out, fp32 accumulation, row-major, for sm_80 and later.
-// A block of eight warps computes 128×128 of one product, a warp 64×32 (kernelwright/gemm_tile.cuh); the batch is the
+// A block of four warps computes 128×128 of one product, a warp 64×64 (kernelwright/gemm_tile.cuh); the batch is the
 // grid's third dimension.
 #include <kernelwright/candidate.h>
 #include <kernelwright/gemm_tile.cuh>
 
 namespace {
 
-using Tile = kw::GemmTile<__half, kw::BLayout::kRows, 128, 128, 64, 32, 4>;
+using Tile = kw::GemmTile<__half, kw::BLayout::kRows, 128, 128, 64, 64, 4>;
 
 __global__ void __launch_bounds__(Tile::kThreads, 2)
     gemm_batched_sm80(const __half* __restrict__ a, const __half* __restrict__ b, __half* __restrict__ c, int m, int n, int k) {

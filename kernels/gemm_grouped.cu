@@ -2,7 +2,7 @@
 // fp32 accumulation, row-major, for sm_80 and later.
 //
 // The host does not know where groups begin, so it launches as many row tiles as there can be, a partial one for each
-// group; every block finds its group by walking the boundaries. A block of eight warps computes 128×128, a warp 64×32
+// group; every block finds its group by walking the boundaries. A block of four warps computes 128×128, a warp 64×64
 // (kernelwright/gemm_tile.cuh).
 #include <kernelwright/candidate.h>
 #include <kernelwright/gemm_tile.cuh>
@@ -10,7 +10,7 @@
 namespace {
 
 using Element = __nv_bfloat16;
-using Tile = kw::GemmTile<Element, kw::BLayout::kColumns, 128, 128, 64, 32, 4>;
+using Tile = kw::GemmTile<Element, kw::BLayout::kColumns, 128, 128, 64, 64, 4>;
 
 // Group e ends where group e + 1 begins, at ends[e]; the last one ends with X.
 __global__ void __launch_bounds__(Tile::kThreads, 2)

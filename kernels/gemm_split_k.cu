@@ -1,7 +1,7 @@
 // C = A·B where k is much longer than m and n: fp16 in and out, fp32 accumulation, row-major, for sm_80 and later.
 //
 // A grid of output tiles alone would leave most of the GPU idle, so k is split too: block z computes the product over
-// its part of k (128×128 of it, a warp 64×32; kernelwright/gemm_tile.cuh) into a plane of fp32 workspace, and a second
+// its part of k (128×128 of it, a warp 64×64; kernelwright/gemm_tile.cuh) into a plane of fp32 workspace, and a second
 // kernel adds the planes, in order, so that the result is always the same.
 #include <kernelwright/candidate.h>
 #include <kernelwright/gemm_tile.cuh>
@@ -10,7 +10,7 @@
 
 namespace {
 
-using Tile = kw::GemmTile<__half, kw::BLayout::kRows, 128, 128, 64, 32, 4>;
+using Tile = kw::GemmTile<__half, kw::BLayout::kRows, 128, 128, 64, 64, 4>;
 
 __global__ void __launch_bounds__(Tile::kThreads, 2)
     product_of_part(const __half* __restrict__ a, const __half* __restrict__ b, float* __restrict__ planes, int m, int n, int k, int part) {
