@@ -26,6 +26,11 @@ Check nvcc_check() {
   return {"CUDA compiler", false, true, "", nvcc.error().notes.empty() ? "`make setup` installs it" : nvcc.error().notes.front()};
 }
 
+Check host_compiler_check() {
+  auto path = toolchain::find_host_compiler();
+  return {"host compiler", path.has_value(), true, path ? *path : "", "apt-get install g++"};
+}
+
 Check program_check(const std::string& name, const std::string& purpose, bool needed, const std::string& remedy) {
   auto path = find_program(name);
   return {purpose, path.has_value(), needed, path ? *path : "", remedy};
@@ -58,7 +63,7 @@ bool has_avx2() {
 Result<int> run(const Invocation&, const Output& output) {
   std::vector<Check> checks = {
       nvcc_check(),
-      program_check("g++", "host compiler", true, "apt-get install g++"),
+      host_compiler_check(),
       jail_check(),
       {"processor", has_avx2(), true, fmt::format("{} cores, AVX2", std::thread::hardware_concurrency()),
        "the emulator was built for AVX2: configure with -DKW_BASELINE=ON and build again"},

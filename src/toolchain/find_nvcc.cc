@@ -94,14 +94,26 @@ Result<Nvcc> describe(const std::string& program) {
     nvcc.version = version.out.substr(at + 3, version.out.find_first_of(" \n", at + 3) - at - 3);
     std::sscanf(nvcc.version.c_str(), "%d.%d", &nvcc.major, &nvcc.minor);
   }
-  nvcc.host_compiler = environment("KW_HOST_COMPILER");
-  // Without one every candidate would seem not to compile.
-  if (auto found = find_program(nvcc.host_compiler.empty() ? "g++" : nvcc.host_compiler); !found)
-    return fail(ErrorCode::kNotFound, "the host compiler {}; set KW_HOST_COMPILER to a g++, or leave it unset", found.error().message);
+  KW_TRY(nvcc.host_compiler, find_host_compiler());
   return nvcc;
 }
 
 }  // namespace
+
+Result<std::string> find_host_compiler() {
+  for (const char* variable : {"KW_HOST_COMPILER", "NVCC_CCBIN"}) {
+    const std::string named = environment(variable);
+    if (named.empty()) continue;
+    auto found = find_program(named);
+    if (!found) return fail(ErrorCode::kNotFound, "the host compiler {}; set {} to a g++, or leave it unset", found.error().message, variable);
+    return *found;
+  }
+  // nvcc looks for gcc, which comes with g++.
+  for (const char* name : {find_program("gcc") ? "g++" : "g++-14", "g++-14", "g++-13", "g++-12", "g++-11"}) {
+    if (auto found = find_program(name)) return *found;
+  }
+  return fail(ErrorCode::kNotFound, "there is no host compiler (gcc and g++) on PATH; apt-get install g++, or set KW_HOST_COMPILER to one");
+}
 
 Result<Nvcc> find_nvcc() {
   std::string problems;
