@@ -116,6 +116,7 @@ Result<std::string> find_program(const std::string& name) {
     if (candidate[0] == '/' && executable(candidate)) return candidate;
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
+  if (executable(name)) return fail(ErrorCode::kNotFound, "{0} is not on PATH; the one in this folder is ./{0}", name);
   return fail(ErrorCode::kNotFound, "{} is not on PATH; install it or add its folder to PATH", name);
 }
 

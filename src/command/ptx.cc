@@ -20,8 +20,9 @@ Result<int> check(const Invocation& invocation, const Output& output) {
     for (size_t i = 0; i + 1 < errors.size(); ++i) output.note(format_error(errors[i]));
     return fail(errors.back());
   }
-  output.out(fmt::format("{}: valid PTX {}.{} for {}; {} functions\n", invocation.text("file"), module.version_major,
-                         module.version_minor, module.target, module.functions.size()));
+  output.out(fmt::format("{}: valid PTX {}.{} for {}; {} function{}\n", invocation.text("file"), module.version_major,
+                         module.version_minor, module.target, module.functions.size(),
+                         module.functions.size() == 1 ? "" : "s"));
   return 0;
 }
 

@@ -55,9 +55,10 @@ __attribute__((constructor)) void at_load() { write_status(); }
 __attribute__((destructor)) void at_exit() {
   const Totals& all = totals();
   if (setting("KW_EMU_COUNT") == "1" && all.launches != 0)
-    std::fprintf(stderr, "kw emu: %llu launches, %llu warp instructions\n%s", static_cast<unsigned long long>(all.launches),
-                 static_cast<unsigned long long>(all.warp_instructions), device::text_of(all.counters).c_str());
-  if (all.findings != 0) std::fprintf(stderr, "kw emu: %llu findings\n", static_cast<unsigned long long>(all.findings));
+    std::fprintf(stderr, "kw emu: %llu launch%s, %llu warp instructions\n%s", static_cast<unsigned long long>(all.launches),
+                 all.launches == 1 ? "" : "es", static_cast<unsigned long long>(all.warp_instructions), device::text_of(all.counters).c_str());
+  if (all.findings != 0)
+    std::fprintf(stderr, "kw emu: %llu finding%s\n", static_cast<unsigned long long>(all.findings), all.findings == 1 ? "" : "s");
   const std::string path = setting("KW_EMU_JSON");
   if (path.empty()) return;
   nlohmann::ordered_json report;

@@ -329,7 +329,7 @@ Result<Plan> parse(std::string_view json, std::string_view file_name) {
     const size_t byte = std::min<size_t>(parse_error.byte == 0 ? 0 : parse_error.byte - 1, json.size());
     const std::string_view before = json.substr(0, byte);
     Error error;
-    error.message = "this is not JSON: a plan is the text that `kw plan` writes";
+    error.message = "this is not JSON; docs/formats/plan.md describes plans";
     const size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
     error.span = Span{std::string(file_name), static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
                       static_cast<int>(byte - line_start) + 1, 0};

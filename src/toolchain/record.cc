@@ -113,6 +113,9 @@ Unrecordable unrecordable_of(const ProcessOutcome& outcome) {
     case StopReason::kExited: reason.kind = Kind::kCrash; break;
   }
   reason.message = fmt::format("the host code ended before the recording did: {}", kw::describe(outcome));
+  if (outcome.reason == StopReason::kExited)
+    reason.notes.push_back("A candidate has a KW_ENTRY, no main() and no call of exit(); whole "
+                           "programs are for `kw nvcc` and `kw emu run`.");
   return reason;
 }
 
