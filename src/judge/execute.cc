@@ -1,5 +1,7 @@
 #include "judge/execute.h"
 
+#include <cmath>
+
 #include "base/check.h"
 #include "problem/inputs.h"
 
@@ -38,9 +40,13 @@ toolchain::Workload arguments_of(const problem::Problem& problem, const problem:
   }
   for (const auto& attribute : problem.attributes) {
     toolchain::Argument argument;
-    argument.kind = Kind::kReal;
     argument.name = attribute.name;
+    argument.kind = Kind::kReal;
     argument.real = attribute.value;
+    if (std::abs(attribute.value) < 0x1p53 && attribute.value == std::trunc(attribute.value)) {
+      argument.kind = Kind::kInteger;  // a float or double parameter takes it too
+      argument.integer = static_cast<int64_t>(attribute.value);
+    }
     out.arguments.push_back(argument);
   }
   return out;
