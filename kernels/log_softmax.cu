@@ -14,13 +14,14 @@ __global__ void __launch_bounds__(kThreads) log_softmax(const T* __restrict__ x,
   y += static_cast<size_t>(blockIdx.x) * n;
   const kw::ExpSum all = kw::row_exp_sum<T, 8, kThreads>(x, n);
   const float log_sum = all.log_sum();
-  const kw::Row<float, 4> row(y, n);  // stores are twice as wide as loads: they decide
+  const kw::Row<float, 4> row(y, n);  // where stores of 16 bytes may start, so may loads of 8
   const int single = row.single(threadIdx.x);
   if (single >= 0) y[single] = kw::to_float(x[single]) - all.top - log_sum;
   for (int p = threadIdx.x; p < row.packs; p += kThreads) {
+    const auto in = reinterpret_cast<const kw::Pack<T, 4>*>(x + row.head)[p];
     kw::Pack<float, 4> pack;
 #pragma unroll
-    for (int e = 0; e < 4; ++e) pack.at[e] = kw::to_float(x[row.head + 4 * p + e]) - all.top - log_sum;
+    for (int e = 0; e < 4; ++e) pack.at[e] = kw::to_float(in.at[e]) - all.top - log_sum;
     reinterpret_cast<kw::Pack<float, 4>*>(y + row.head)[p] = pack;
   }
 }

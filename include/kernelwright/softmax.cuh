@@ -33,21 +33,22 @@ struct ExpSum {
   __device__ float log_sum() const { return log2f(sum) * kLn2; }  // less top
 };
 
-// All kThreads threads of the block call it with the same row of n elements and receive the same sum.
+// Of scale · x over a row. All kThreads threads of the block call it with the same row of n elements and receive the same
+// sum.
 template <typename T, int V, int kThreads>
-__device__ inline ExpSum row_exp_sum(const T* start, int n) {
+__device__ inline ExpSum row_exp_sum(const T* start, int n, float scale = 1.0f) {
   __shared__ float scratch[kThreads / 32];
   const Row<T, V> row(start, n);
   ExpSum part;
   if (const int single = row.single(threadIdx.x); single >= 0) {
-    const float alone[1] = {to_float(start[single])};
+    const float alone[1] = {to_float(start[single]) * scale};
     part.add(alone);
   }
   for (int p = threadIdx.x; p < row.packs; p += kThreads) {
     const Pack<T, V> pack = reinterpret_cast<const Pack<T, V>*>(start + row.head)[p];
     float x[V];
 #pragma unroll
-    for (int e = 0; e < V; ++e) x[e] = to_float(pack.at[e]);
+    for (int e = 0; e < V; ++e) x[e] = to_float(pack.at[e]) * scale;
     part.add(x);
   }
   part.rescale(block_reduce<Max, kThreads>(part.top, scratch));
