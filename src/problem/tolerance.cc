@@ -118,10 +118,11 @@ OutputTolerance derive(const Problem& problem, const TensorDecl& output, const P
   for (std::size_t i = 0; i < ref.size(); ++i)
     if (ref[i] != 0 && std::abs(ref[i]) >= made.reference_rms)
       made.relative = std::max(made.relative, error.at(i) / std::abs(ref[i]));
-  for (std::size_t i = 0; i < ref.size(); ++i)
-    made.absolute = std::max(made.absolute, error.at(i) - made.relative * std::abs(ref[i]));
-  if (made.absolute < 1e-9 * std::max(made.plain_error, made.disturbed_error))
-    made.absolute = 0;  // rounding of this formula
+  for (std::size_t i = 0; i < ref.size(); ++i) {
+    const double beyond = error.at(i) - made.relative * std::abs(ref[i]);
+    if (beyond > 1e-9 * error.at(i))
+      made.absolute = std::max(made.absolute, beyond);  // not this formula's rounding
+  }
   made.budget.rtol = made.factor * made.relative + 2 * made.rounding;
   made.budget.atol = made.factor * made.absolute + (made.whole ? 0.5 : tensor::ulp_at(output.dtype, 0));
   return made;

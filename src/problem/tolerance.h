@@ -22,7 +22,7 @@
 // all errors of the only element cancel. With d_i = the largest of these errors at element i, S = rms of the
 // finite ref, u = u of the output dtype, F = the problem's factor (4 unless it says otherwise):
 //   relative  r = max d_i / |ref_i|  over elements with |ref_i| >= S
-//   absolute  a = max over all of (d_i - r |ref_i|); 0 when below 1e-9 max d_i
+//   absolute  a = max over all of (d_i - r |ref_i|), those below 1e-9 d_i left out
 //   rtol = F r + 2 u            (one rounding, and one more unit for a candidate that rounds twice)
 //   atol = F a + smallest denormal of the output dtype
 // Where the graph is exact for this output (only moves and selections of inputs whose values the output's

@@ -140,6 +140,25 @@ TEST(Tolerance, StoredNamesWidenIt) {
   EXPECT_GT(rtol[1], 50 * rtol[0]);
 }
 
+// Where elements are 1 or exp(-62), the small ones' errors are nothing beside the large ones', but more of
+// themselves.
+TEST(Tolerance, OfTinyElementsHoldTheirHonestErrors) {
+  const auto problem = parse_problem(
+      "problem t: \"t\"\naxes:\n  N >= 1\ninputs:\n  x: i32[N] ~ integers(0, 1)\noutputs:\n  y: f32[N]\n"
+      "reference:\n  y = exp(-62 * x)\nworkloads:\n  smallest one: N=1\n  shape most: N=600\n",
+      "case");
+  ASSERT_TRUE(problem) << format_error(problem.error());
+  const Workload& workload = *problem->find_workload("most");
+  const auto inputs = *make_inputs(*problem, workload, 3);
+  const auto reference = *evaluate(*problem, workload, inputs);
+  const auto tolerance = *derive_tolerance(*problem, workload, inputs, &reference);
+  std::vector<double> values = reference.outputs[0].to_doubles();
+  for (double& value : values)
+    if (value < 1) value *= 1 + 62 * 0x1p-24;  // its argument was rounded once: what __expf does
+  const auto got = *tensor::Tensor::from_doubles(DType::kF32, reference.outputs[0].shape(), values);
+  EXPECT_LE(compare_output(*problem, workload, 0, got, reference, tolerance)->budget_used, kHonestMargin);
+}
+
 // One score a row: the loss is 0 and its error the sum of three, which one draw of signs may let cancel.
 TEST(Tolerances, OfFewElementsSeeErrorsAddUp) {
   const Problem problem = load("cross_entropy");
