@@ -160,7 +160,7 @@ TEST(Tolerance, OfTinyElementsHoldTheirHonestErrors) {
 }
 
 // One score a row: the loss is 0 and its error the sum of three, which one draw of signs may let cancel.
-TEST(Tolerances, OfFewElementsSeeErrorsAddUp) {
+TEST(Tolerance, OfFewElementsSeeErrorsAddUp) {
   const Problem problem = load("cross_entropy");
   const Workload& workload = *problem.find_workload("single");
   const auto inputs = *make_inputs(problem, workload, 11);
