@@ -30,7 +30,8 @@ std::vector<std::string> words(const std::string& text) {
 Result<std::string> resolve(const std::string& file, int line, const std::string& named) {
   std::error_code error;
   for (fs::path folder = fs::absolute(file, error).parent_path();; folder = folder.parent_path()) {
-    const fs::path path = (folder / named).lexically_normal();
+    fs::path path = (folder / named).lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();   // "folder/"
     if (!named.empty() && fs::exists(path, error)) return path.string();
     if (folder == folder.parent_path()) break;
   }
@@ -153,10 +154,14 @@ Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
   std::sort(files.begin(), files.end());
 
   std::vector<Fixture> fixtures;
-  std::set<std::string> part_of_another;   // folders that are one candidate of a .case file
+  std::set<std::string> part_of_another;   // what a problem or a .case file names: a file, or a folder that is one candidate
   const auto name_of_file = [&](const fs::path& path) { return fs::relative(path, folder).replace_extension().string(); };
   for (const fs::path& path : files) {
-    if (path.extension() == ".problem") KW_TRY_VOID(add_candidates(path.string(), name_of_file(path), fixtures));
+    if (path.extension() == ".problem") {
+      const size_t before = fixtures.size();
+      KW_TRY_VOID(add_candidates(path.string(), name_of_file(path), fixtures));
+      for (size_t i = before; i < fixtures.size(); ++i) part_of_another.insert(fixtures[i].candidate);
+    }
     if (path.extension() != ".case") continue;
     KW_TRY(const std::string text, read_file(path.string(), kMaxText));
     KW_TRY(Fixture fixture, Reader(path.string(), false).read(text));
@@ -165,10 +170,9 @@ Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
     fixtures.push_back(std::move(fixture));
   }
   for (const fs::path& path : files) {
-    const std::string parent = fs::absolute(path, error).lexically_normal().parent_path().string();
+    const std::string whole_path = fs::absolute(path, error).lexically_normal().string();
     const bool inside = std::any_of(part_of_another.begin(), part_of_another.end(), [&](const std::string& candidate) {
-      const std::string whole = fs::path(candidate + "/").lexically_normal().string();
-      return (parent + "/").starts_with(whole);
+      return whole_path == candidate || whole_path.starts_with(candidate + "/");
     });
     if (path.extension() != ".cu" || inside) continue;
     KW_TRY(const std::string text, read_file(path.string(), kMaxText));

@@ -74,7 +74,7 @@ class Folder : public testing::Test {
 
 TEST_F(Folder, FindsFixturesAndWhatTheyName) {
   put("cases/deep/edit.case", "problem: p.problem\nverdict: wrong\nrung: shapes\nbase: k.cu\nreplace: int a;\nwith: int c;\n");
-  put("cases/two.case", "problem: p.problem\nverdict: correct\ncandidate: two\n");
+  put("cases/two.case", "problem: p.problem\nverdict: correct\ncandidate: two/\n");
   put("cases/two/x.cu", "int x;");
   put("cases/two/y.cu", "int y;");
   auto found = find_fixtures(*folder_ / "cases");
@@ -86,6 +86,17 @@ TEST_F(Folder, FindsFixturesAndWhatTheyName) {
   ASSERT_TRUE(path) << format_error(path.error());
   EXPECT_NE(read_file(*path)->find("int c; int b;"), std::string::npos);
   EXPECT_TRUE((*materialise((*found)[1], *folder_ / "out")).ends_with("cases/two"));
+}
+
+TEST_F(Folder, AProblemAndItsCandidateMayLieTogether) {
+  put("cases/x.problem", "problem x: \"x\"\ninputs:\n  a: f32[4]\noutputs:\n  y: f32[4]\nreference:\n  y = a * 2\nworkloads:\n"
+                         "  smallest s:\ncandidates:\n  sm_80: \"x.cu\"\n");
+  put("cases/x.cu", "int x;");
+  auto found = find_fixtures(*folder_ / "cases");
+  ASSERT_TRUE(found) << format_error(found.error());
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ((*found)[0].verdict, "correct");
+  EXPECT_TRUE((*found)[0].candidate.ends_with("cases/x.cu"));
 }
 
 TEST_F(Folder, SaysWhatIsWrongWithAFixtureAndWhere) {
