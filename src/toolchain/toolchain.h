@@ -32,8 +32,8 @@ struct Nvcc {
   int major = 0, minor = 0;
   std::string host_compiler;     // -ccbin, absolute
 };
-// Looks at KW_NVCC, CUDA_HOME/bin, CUDA_PATH/bin, .venv (nvidia/cu13/bin of the wheel) under the current folder
-// and its parents, then PATH. Error: kNotFound with what to type.
+// Looks at KW_NVCC, CUDA_HOME/bin, CUDA_PATH/bin, .venv (nvidia/cu13/bin of the wheel) under the current folder, this program's
+// and their parents, then PATH. Error: kNotFound with what to type.
 Result<Nvcc> find_nvcc();
 // Looks at KW_HOST_COMPILER, NVCC_CCBIN, then for g++, g++-14 … g++-11 on PATH. Error: kNotFound with what to type.
 Result<std::string> find_host_compiler();
