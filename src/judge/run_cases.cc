@@ -121,6 +121,15 @@ Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tal
   return RungResult{};
 }
 
+void until_failure(uint64_t count, int threads, const std::function<bool(uint64_t)>& body) {
+  std::atomic<uint64_t> lowest = count;   // that failed
+  parallel_for(count, threads, [&](uint64_t i) {
+    if (i > lowest || body(i)) return;
+    for (uint64_t seen = lowest; i < seen && !lowest.compare_exchange_weak(seen, i);) {
+    }
+  });
+}
+
 constexpr double kSmallOperations = 5e5;
 
 Result<RungResult> run_cases(const Climb& climb, std::span<Case* const> cases, Tally& total, const RunCase& run) {
@@ -132,11 +141,9 @@ Result<RungResult> run_cases(const Climb& climb, std::span<Case* const> cases, T
   const int threads = climb.options.threads > 0 ? climb.options.threads : available_cores();
   std::vector<std::optional<Result<RungResult>>> results(small.size());
   std::vector<Tally> tallies(small.size());
-  std::atomic<bool> failed = false;
-  parallel_for(small.size(), threads, [&](uint64_t i) {
-    if (failed) return;
+  until_failure(small.size(), threads, [&](uint64_t i) {
     results[i] = run(*small[i], 1, tallies[i]);
-    if (!*results[i] || (*results[i])->failed) failed = true;
+    return results[i]->has_value() && !(*results[i])->failed;
   });
   for (size_t i = 0; i < small.size(); ++i) {
     total.add(tallies[i]);

@@ -1,6 +1,7 @@
 // Cases of a rung on the device: what the emulator found, whether the outputs are right. Internal to judge.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -31,6 +32,10 @@ Result<RungResult> not_run(const Error& error);
 
 // Runs one case with every check and compares its outputs.
 Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tally);
+
+// body(i) for indexes from 0 on, on up to `threads` threads, until one returns false: every index below the lowest that failed
+// is run, and none above a failed one is begun after it.
+void until_failure(uint64_t count, int threads, const std::function<bool(uint64_t)>& body);
 
 // Small cases side by side, each with one thread, then the others one by one with all of them. Small ones are begun in
 // order and none after a failure, so which failure decides depends on the seed alone.

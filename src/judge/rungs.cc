@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -169,14 +168,11 @@ Result<RungResult> record_rung(Climb& climb) {
   }
   toolchain::RecordOptions options;
   options.wall_seconds = climb.options.host_deadline_s;
-  // Cases are handed out in order and none is started after a failure, so the first that failed is always the same.
   using Recorded = Result<std::variant<plan::Plan, toolchain::Unrecordable>>;
   std::vector<std::optional<Recorded>> recordings(climb.cases.size());
-  std::atomic<bool> failed = false;
-  parallel_for(climb.cases.size(), climb.options.threads > 0 ? climb.options.threads : available_cores(), [&](uint64_t i) {
-    if (failed) return;
+  until_failure(climb.cases.size(), climb.options.threads > 0 ? climb.options.threads : available_cores(), [&](uint64_t i) {
     recordings[i] = toolchain::record(climb.compiled, arguments_of(climb.problem, climb.cases[i].workload), options);
-    if (!*recordings[i] || !std::holds_alternative<plan::Plan>(**recordings[i])) failed = true;
+    return recordings[i]->has_value() && std::holds_alternative<plan::Plan>(**recordings[i]);
   });
   size_t steps = 0;
   for (size_t i = 0; i < climb.cases.size(); ++i) {
