@@ -93,7 +93,10 @@ Result<Dim> Dim::multiply(const Dim& a, const Dim& b) {
 
 Result<Dim> Dim::quotient(char operation, const Dim& a, const Dim& b) {
   Factor factor;
-  factor.name = fmt::format("({} {} {})", a.text(), operation == '/' ? "//" : "%", b.text());
+  const auto bracketed = [](const Dim& dim, bool whole) { return whole ? dim.text() : fmt::format("({})", dim.text()); };
+  const bool one_factor = b.constant() || (b.terms_.size() == 1 && b.terms_.begin()->first.size() == 1);
+  factor.name = fmt::format("({} {} {})", bracketed(a, a.terms_.size() == 1), operation == '/' ? "//" : "%",
+                            bracketed(b, one_factor));
   if (factor.name.size() > kLongestText)
     return fail(ErrorCode::kLimit, "a size is too long to write; simplify it");
   factor.quotient = std::make_shared<const Quotient>(Quotient{operation, a, b});
@@ -102,21 +105,26 @@ Result<Dim> Dim::quotient(char operation, const Dim& a, const Dim& b) {
   return dim;
 }
 
+std::pair<Dim, Dim> Dim::split(std::int64_t divisor) const {
+  Dim whole, rest;
+  for (const auto& [monomial, coefficient] : terms_) {
+    const std::int64_t times = floor_quotient(coefficient, divisor), left = coefficient - times * divisor;
+    if (times != 0) whole.terms_[monomial] = times;
+    if (left != 0) rest.terms_[monomial] = left;
+  }
+  return {std::move(whole), std::move(rest)};
+}
+
 Result<Dim> Dim::floor_divide(const Dim& a, const Dim& b) {
   const auto divisor = b.constant();
   if (divisor && *divisor == 0) return fail(ErrorCode::kInvalid, "a size is divided by zero");
   if (const auto dividend = a.constant(); dividend && divisor)
     return Dim(floor_quotient(*dividend, *divisor));
-  if (divisor) {
-    const bool divides = std::all_of(a.terms_.begin(), a.terms_.end(),
-                                     [&](const auto& term) { return term.second % *divisor == 0; });
-    if (divides) {
-      Dim result = a;
-      for (auto& term : result.terms_) term.second /= *divisor;
-      return result;
-    }
-  }
-  return quotient('/', a, b);
+  if (!divisor) return quotient('/', a, b);
+  const auto [whole, rest] = a.split(*divisor);
+  if (const auto left = rest.constant()) return add(whole, Dim(floor_quotient(*left, *divisor)));
+  KW_TRY(const Dim part, quotient('/', rest, b));
+  return add(whole, part);
 }
 
 Result<Dim> Dim::remainder(const Dim& a, const Dim& b) {
@@ -124,10 +132,10 @@ Result<Dim> Dim::remainder(const Dim& a, const Dim& b) {
   if (divisor && *divisor == 0) return fail(ErrorCode::kInvalid, "a size is divided by zero");
   if (const auto dividend = a.constant(); dividend && divisor)
     return Dim(*dividend - floor_quotient(*dividend, *divisor) * *divisor);
-  if (divisor && std::all_of(a.terms_.begin(), a.terms_.end(),
-                             [&](const auto& term) { return term.second % *divisor == 0; }))
-    return Dim(0);
-  return quotient('%', a, b);
+  if (!divisor) return quotient('%', a, b);
+  const Dim rest = a.split(*divisor).second;
+  if (const auto left = rest.constant()) return Dim(*left - floor_quotient(*left, *divisor) * *divisor);
+  return quotient('%', rest, b);
 }
 
 std::optional<std::int64_t> Dim::constant() const {

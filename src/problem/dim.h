@@ -2,7 +2,8 @@
 //
 // A Dim is an integer polynomial over axes and over the quotients and remainders that do not simplify, kept
 // in one canonical form, so that equal polynomials compare equal: (M + 1) * 2 == 2 * M + 2, and
-// D // 2 + (D - D // 2) == D. `//` and `%` round toward minus infinity, as in Python.
+// D // 2 + (D - D // 2) == D. `//` and `%` round toward minus infinity, as in Python. What a number divides leaves
+// its quotient: (2 * M + N - 1) // 2 == M + (N + 1) // 2 - 1.
 // Two Dims that are not equal here may still take the same value; shape rules then ask the author to use
 // one axis. Values; thread-safe to read.
 // Bounds: at most 32 terms of degree 8; every number stays within 62 bits.
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -53,6 +55,7 @@ class Dim {
   };
   using Monomial = std::vector<Factor>;  // sorted by name; empty: the constant term
   static Result<Dim> quotient(char operation, const Dim& a, const Dim& b);
+  std::pair<Dim, Dim> split(std::int64_t divisor) const;  // divisor * first + second
   Status insert(Monomial monomial, std::int64_t coefficient);
 
   std::map<Monomial, std::int64_t> terms_;  // no zero coefficients

@@ -33,23 +33,18 @@ void push(NodeId id, Buffer& result, const DisturbanceRule& rule, const Bound& b
              });
 }
 
-// Terms summed into each element.
-double reduction_length(const Node& node, const Array& operand) {
-  if (node.op == Op::kMatmul) return static_cast<double>(operand.shape.back());
-  double length = 1;
-  for (std::int64_t axis : node.axes)
-    length *= static_cast<double>(operand.shape[static_cast<std::size_t>(axis)]);
-  return length;
-}
-
-void push_reduction(const Node& node, NodeId id, const std::vector<Array>& operands,
-                    const tensor::Shape& shape, Buffer& result, const DisturbanceRule& rule) {
-  const double length = reduction_length(node, operands[0]);
+void push_reduction(const Node& node, NodeId id, const std::vector<Array>& operands, const NodeShapes& plan,
+                    Buffer& result, const DisturbanceRule& rule) {
+  const auto index = static_cast<std::size_t>(id);
+  const tensor::Shape& shape = plan.shapes[index];
+  const double length = plan.lengths[index];
   if (node.op == Op::kProd)
     return push(id, result, rule, [&](std::int64_t, double v) { return rule.unit * length * std::abs(v); });
   Buffer magnitude(result.size());
   if (node.op == Op::kMatmul)
     matmul(operands[0], operands[1], magnitude.data(), shape, true, true, rule.threads);
+  else if (node.op == Op::kAvgPool)
+    pool(node, operands[0], plan.windows[index], magnitude.data(), shape, false, true, rule.threads);
   else if (node.op == Op::kCumsum)
     cumsum(operands[0], node.axes[0], magnitude.data(), false, true, rule.threads);
   else
@@ -63,8 +58,8 @@ void push_reduction(const Node& node, NodeId id, const std::vector<Array>& opera
 
 }  // namespace
 
-void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, const tensor::Shape& shape,
-             Buffer& result, const DisturbanceRule& rule) {
+void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, const NodeShapes& plan, Buffer& result,
+             const DisturbanceRule& rule) {
   if (node.kind != Kind::kReal) return;
   const double unit = rule.unit, approximate = 4 * rule.unit;
   const auto relative = [&](double bound) {
@@ -79,7 +74,7 @@ void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, co
     case OpGroup::kSource:
     case OpGroup::kMove:
     case OpGroup::kPick: return;
-    case OpGroup::kReduce: return push_reduction(node, id, operands, shape, result, rule);
+    case OpGroup::kReduce: return push_reduction(node, id, operands, plan, result, rule);
     case OpGroup::kRound:
       if (node.op != Op::kCast) relative(unit);  // a cast's operand is already disturbed
       return;
@@ -92,7 +87,17 @@ void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, co
       return (approximate + unit * std::abs(x[i])) * std::abs(v);
     });
   }
-  if (node.op == Op::kLog || node.op == Op::kLog2)  // lg2.approx: absolute near 1
+  if (node.op == Op::kSinh || node.op == Op::kCosh)  // halves of exp(x) and exp(-x), which may cancel
+    return push(id, result, rule, [&](std::int64_t i, double) {
+      return (approximate + unit * std::abs(x[i])) * std::cosh(x[i]);
+    });
+  if (node.op == Op::kAsinh || node.op == Op::kAcosh || node.op == Op::kAtanh || node.op == Op::kLgamma)  // logarithms
+    return push(id, result, rule, [&](std::int64_t, double v) { return approximate * std::max(1.0, std::abs(v)); });
+  if (node.op == Op::kTan)  // sin.approx / cos.approx
+    return push(id, result, rule, [&](std::int64_t, double v) {
+      return 2 * approximate * std::sqrt(1 + v * v) * (1 + std::abs(v));
+    });
+  if (node.op == Op::kLog || node.op == Op::kLog2 || node.op == Op::kLog10)  // lg2.approx: absolute near 1
     return push(id, result, rule, [&](std::int64_t i, double v) {
       return x[i] > 0.5 && x[i] < 2 ? approximate : approximate * std::abs(v);
     });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "problem/host_ops.h"
+#include "problem/plan_memory.h"
 
 namespace kw::problem {
 
@@ -14,7 +15,7 @@ struct DisturbanceRule {
 };
 
 // Pushes each finite result by its operator's bound, up or down by a hash of (seed, node, element).
-void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, const tensor::Shape& shape,
-             Buffer& result, const DisturbanceRule& rule);
+void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, const NodeShapes& plan, Buffer& result,
+             const DisturbanceRule& rule);
 
 }  // namespace kw::problem

@@ -138,6 +138,23 @@ void unary(Op op, const double* a, double* out, std::int64_t count, int threads)
     case Op::kErf: return run([](double x) { return std::erf(x); });
     case Op::kSin: return run([](double x) { return std::sin(x); });
     case Op::kCos: return run([](double x) { return std::cos(x); });
+    case Op::kTan: return run([](double x) { return std::tan(x); });
+    case Op::kAsin: return run([](double x) { return std::asin(x); });
+    case Op::kAcos: return run([](double x) { return std::acos(x); });
+    case Op::kAtan: return run([](double x) { return std::atan(x); });
+    case Op::kSinh: return run([](double x) { return std::sinh(x); });
+    case Op::kCosh: return run([](double x) { return std::cosh(x); });
+    case Op::kAsinh: return run([](double x) { return std::asinh(x); });
+    case Op::kAcosh: return run([](double x) { return std::acosh(x); });
+    case Op::kAtanh: return run([](double x) { return std::atanh(x); });
+    case Op::kErfc: return run([](double x) { return std::erfc(x); });
+    case Op::kLog10: return run([](double x) { return std::log10(x); });
+    case Op::kCbrt: return run([](double x) { return std::cbrt(x); });
+    case Op::kLgamma:  // std::lgamma writes a global
+      return run([](double x) {
+        int sign;
+        return ::lgamma_r(x, &sign);
+      });
     default: KW_CHECK(!"a unary operator");
   }
 }
@@ -150,6 +167,8 @@ void binary(Op op, const Array& a, const Array& b, double* out, const tensor::Sh
     case Op::kMultiply: return run([](double x, double y) { return x * y; });
     case Op::kDivide: return run([](double x, double y) { return x / y; });
     case Op::kPower: return run([](double x, double y) { return std::pow(x, y); });
+    case Op::kAtan2: return run([](double y, double x) { return std::atan2(y, x); });
+    case Op::kHypot: return run([](double x, double y) { return std::hypot(x, y); });
     case Op::kFloorDivide: return run([](double x, double y) { return std::floor(x / y); });
     case Op::kRemainder: return run([](double x, double y) { return x - y * std::floor(x / y); });
     case Op::kMinimum: return run([](double x, double y) { return lesser(x, y); });

@@ -86,6 +86,7 @@ class Interpreter {
   Status compute(const Node& node, NodeId id) {
     const auto& shape = plan_.shapes[static_cast<std::size_t>(id)];
     const std::int64_t count = plan_.counts[static_cast<std::size_t>(id)];
+    const auto& sliding = plan_.windows[static_cast<std::size_t>(id)];
     Buffer& value = values_[static_cast<std::size_t>(id)];
     const auto operand = [&](std::size_t k) {
       Array a = array(node.operands[k]);
@@ -151,6 +152,23 @@ class Interpreter {
       case Op::kTake:
         value.resize(static_cast<std::size_t>(count));
         return take(operand(0), operand(1), node.axes[0], value.data());
+      case Op::kPad:
+        value.resize(static_cast<std::size_t>(count));
+        pad(operand(0), *operand(1).data, node.axes, sliding, value.data(), shape, threads_);
+        return {};
+      case Op::kFlip:
+        value.resize(static_cast<std::size_t>(count));
+        flip(operand(0), node.axes, value.data(), threads_);
+        return {};
+      case Op::kWindows:
+        value.resize(static_cast<std::size_t>(count));
+        windows(operand(0), node.axes, sliding, value.data(), shape, threads_);
+        return {};
+      case Op::kMaxPool:
+      case Op::kAvgPool:
+        value.resize(static_cast<std::size_t>(count));
+        pool(node, operand(0), sliding, value.data(), shape, single_, false, threads_);
+        return {};
       case Op::kCast:
         value = result_buffer(node, id);
         round_to_dtype(*node.dtype, operand(0).data, value.data(), count, threads_);
@@ -203,7 +221,7 @@ class Interpreter {
       case Precision::kDisturbed: {
         std::vector<Array> operands;
         for (NodeId operand : node.operands) operands.push_back(array(operand));
-        disturb(node, id, operands, plan_.shapes[static_cast<std::size_t>(id)], value, rule_);
+        disturb(node, id, operands, plan_, value, rule_);
         return;
       }
       case Precision::kTruncated:

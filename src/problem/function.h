@@ -17,7 +17,9 @@ struct Function {
 };
 
 std::span<const Function> pointwise_functions();  // functions_pointwise.cc
+std::span<const Function> activation_functions(); // functions_activation.cc
 std::span<const Function> reduction_functions();  // functions_reduction.cc
 std::span<const Function> movement_functions();   // functions_movement.cc
+std::span<const Function> window_functions();     // functions_window.cc
 
 }  // namespace kw::problem

@@ -33,8 +33,15 @@ Result<Dim> Call::size(std::size_t position) {
   return *argument->value->size;
 }
 
-Result<SymbolicShape> Call::shape(std::size_t position) {
-  const Argument* argument = find(position, "shape");
+Result<NodeId> Call::tensor_or(std::size_t position, std::string_view keyword, double otherwise) {
+  const Argument* argument = find(position, keyword);
+  if (argument == nullptr) return builder.constant(otherwise);
+  if (!argument->value) return fail(parser_.error(argument->token, "expected a number or a tensor here"));
+  return parser_.node_of(*argument->value, argument->token);
+}
+
+Result<SymbolicShape> Call::shape(std::size_t position, std::string_view keyword) {
+  const Argument* argument = find(position, keyword);
   if (argument == nullptr || !argument->list)
     return fail(ErrorCode::kInvalid, "expected a shape in brackets, as in [M, 2 * K]");
   SymbolicShape sizes;
@@ -43,6 +50,22 @@ Result<SymbolicShape> Call::shape(std::size_t position) {
     sizes.push_back(*value.size);
   }
   return sizes;
+}
+
+Result<SymbolicShape> Call::sizes(std::size_t position, std::string_view keyword, std::size_t count,
+                                  const Dim& otherwise) {
+  const Argument* argument = find(position, keyword);
+  if (argument == nullptr) return SymbolicShape(count, otherwise);
+  if (argument->list) {
+    KW_TRY(SymbolicShape sizes, shape(position, keyword));
+    if (sizes.size() == count) return sizes;
+    return fail(parser_.error(
+        argument->token, fmt::format("{} lists {} numbers for {} {}; give one for each, or one number for all", keyword,
+                                     sizes.size(), count, count == 1 ? "axis" : "axes")));
+  }
+  if (argument->value && argument->value->size) return SymbolicShape(count, *argument->value->size);
+  return fail(parser_.error(argument->token,
+                            fmt::format("{} is a size or a list of sizes: integers and axes", keyword)));
 }
 
 Result<std::optional<std::vector<std::int64_t>>> Call::axes(std::size_t position,
@@ -75,10 +98,10 @@ Result<std::int64_t> Call::axis(std::size_t position, std::int64_t otherwise) {
   return given->front();
 }
 
-Result<bool> Call::keepdims() {
-  const Argument* argument = find(arguments_.size(), "keepdims");
-  if (argument == nullptr) return false;
-  if (!argument->flag) return fail(parser_.error(argument->token, "keepdims is true or false"));
+Result<bool> Call::flag(std::string_view keyword, bool otherwise) {
+  const Argument* argument = find(arguments_.size(), keyword);
+  if (argument == nullptr) return otherwise;
+  if (!argument->flag) return fail(parser_.error(argument->token, fmt::format("{} is true or false", keyword)));
   return *argument->flag;
 }
 

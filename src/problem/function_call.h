@@ -23,12 +23,16 @@ class Call {
   std::size_t positional() const;
   Result<NodeId> tensor(std::size_t position);
   Result<Dim> size(std::size_t position);
-  Result<SymbolicShape> shape(std::size_t position);
+  Result<SymbolicShape> shape(std::size_t position, std::string_view keyword = "shape");
+  // One size for each of `count` axes: a list of as many, or one for all; `otherwise` when absent.
+  Result<SymbolicShape> sizes(std::size_t position, std::string_view keyword, std::size_t count, const Dim& otherwise);
   // A number or a list of numbers; nothing when absent.
   Result<std::optional<std::vector<std::int64_t>>> axes(std::size_t position,
                                                         std::string_view keyword = "axis");
   Result<std::int64_t> axis(std::size_t position, std::int64_t otherwise);
-  Result<bool> keepdims();
+  Result<bool> flag(std::string_view keyword, bool otherwise);
+  Result<bool> keepdims() { return flag("keepdims", false); }
+  Result<NodeId> tensor_or(std::size_t position, std::string_view keyword, double otherwise);
 
   // Compositions; every step may fail.
   Result<NodeId> apply(Op op, NodeId a, NodeId b) { return builder.binary(op, a, b); }

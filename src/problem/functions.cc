@@ -6,7 +6,9 @@
 namespace kw::problem {
 namespace {
 
-constexpr std::span<const Function> (*kFamilies[])() = {pointwise_functions, reduction_functions, movement_functions};
+constexpr std::span<const Function> (*kFamilies[])() = {
+    pointwise_functions, activation_functions, reduction_functions, movement_functions, window_functions,
+};
 
 const Function* find_function(std::string_view name) {
   for (const auto& family : kFamilies) {

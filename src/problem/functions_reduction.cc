@@ -50,14 +50,24 @@ Result<NodeId> make_logsumexp(Call& call) {
   return call.apply(Op::kAdd, log, base);
 }
 
-Result<NodeId> make_var(Call& call) {  // of the population
+Result<NodeId> make_var(Call& call) {  // mean((x - mean)^2), or with a correction sum((x - mean)^2) / (n - correction)
   KW_TRY(const NodeId x, call.tensor(0));
   KW_TRY(auto axes, call.axes(1));
   KW_TRY(const bool keepdims, call.keepdims());
   KW_TRY(const NodeId mean, call.builder.reduce(Op::kMean, x, axes, true));
   KW_TRY(const NodeId off, call.apply(Op::kSubtract, x, mean));
   KW_TRY(const NodeId square, call.apply(Op::kMultiply, off, off));
-  return call.builder.reduce(Op::kMean, square, std::move(axes), keepdims);
+  const bool corrected = call.find(2, "correction") != nullptr;
+  if (!corrected) return call.builder.reduce(Op::kMean, square, std::move(axes), keepdims);
+  KW_TRY(const SymbolicShape correction, call.sizes(2, "correction", 1, 0));
+  KW_TRY(const NodeId sum, call.builder.reduce(Op::kSum, square, std::move(axes), keepdims));
+  Dim count = 1;
+  for (std::int64_t axis : call.builder.node(sum).axes) {
+    KW_TRY(count, Dim::multiply(count, call.builder.node(x).shape[static_cast<std::size_t>(axis)]));
+  }
+  KW_TRY(count, Dim::subtract(count, correction[0]));
+  KW_TRY(const NodeId terms, call.builder.size(count));
+  return call.apply(Op::kDivide, sum, terms);
 }
 
 Result<NodeId> make_cumsum(Call& call) {
@@ -87,7 +97,7 @@ constexpr Function kFunctions[] = {
      make_condition_reduction<Op::kReduceMin>},
     {"argmax", "argmax(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kArgmax>},
     {"argmin", "argmin(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kArgmin>},
-    {"var", "var(x, axis, keepdims=false)", 1, 2, kReduction, make_var},
+    {"var", "var(x, axis, correction=0, keepdims=false)", 1, 3, "axis correction keepdims", make_var},
     {"cumsum", "cumsum(x, axis=-1)", 1, 2, "axis", make_cumsum},
     {"softmax", "softmax(x, axis=-1)", 1, 2, "axis", make_softmax},
     {"log_softmax", "log_softmax(x, axis=-1)", 1, 2, "axis", make_log_softmax},

@@ -45,19 +45,30 @@ enum class OpGroup {
 };
 OpGroup op_group(Op op);
 
+// What slides along one axis, with `before` and `after` elements added at its ends: `size` elements `dilation`
+// apart, moved on by `step`.
+struct Window {
+  Dim size = 1, step = 1, dilation = 1, before, after;
+};
+
 struct Node {
   Op op = Op::kConstant;
   Kind kind = Kind::kReal;
   SymbolicShape shape;
   std::vector<NodeId> operands;
   std::vector<std::int64_t> axes;  // reductions: axes reduced, not negative, ascending; transpose:
-                                   // permutation; concat, softmax: one axis; slice: the axis
+                                   // permutation; concat, softmax: one axis; slice: the axis;
+                                   // flip, and what has windows: in the order of the text
   bool keepdims = false;       // reductions
   double value = 0;            // constant
   std::int32_t input = -1;     // input: index into Problem::inputs
   std::optional<DType> dtype;  // cast: target; store: what an honest implementation may keep it in
   Dim start, stop;             // slice and arange: [start, stop); size: start is its value
   std::int64_t step = 1;       // slice, arange
+  std::vector<Window> windows; // by axis of `axes`: pad, windows, pools (`before` is the padding at either end;
+                               // `after` is where the last window may end), convolutions
+  Dim groups = 1;              // convolutions
+  bool count_padding = true;   // avg_pool: padding is part of the mean
   Span span;                   // where in the text
 };
 

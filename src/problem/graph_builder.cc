@@ -45,6 +45,15 @@ Result<std::int64_t> GraphBuilder::axis_of(NodeId a, std::int64_t axis) const {
   return axis < 0 ? axis + rank : axis;
 }
 
+Result<std::vector<std::int64_t>> GraphBuilder::distinct_axes(Op op, NodeId a, std::vector<std::int64_t> axes) const {
+  for (auto at = axes.begin(); at != axes.end(); ++at) {
+    KW_TRY(*at, axis_of(a, *at));
+    if (std::find(axes.begin(), at, *at) != at)
+      return fail(ErrorCode::kInvalid, "'{}' names axis {} twice; name it once", op_name(op), *at);
+  }
+  return axes;
+}
+
 Result<NodeId> GraphBuilder::input(std::int32_t index, DType dtype, SymbolicShape shape) {
   Node made;
   made.op = Op::kInput;
@@ -140,7 +149,7 @@ Result<NodeId> GraphBuilder::binary(Op op, NodeId a, NodeId b) {
       if (left == Kind::kBoolean || right == Kind::kBoolean)
         return fail(ErrorCode::kInvalid, "'{}' of kinds {} and {}; {}", op_name(op), kind_name(left),
                     kind_name(right), kUseCast);
-      made.kind = left == Kind::kInteger && right == Kind::kInteger && op != Op::kDivide && op != Op::kPower
+      made.kind = left == Kind::kInteger && right == Kind::kInteger && op_group(op) != OpGroup::kApproximate
                       ? Kind::kInteger
                       : Kind::kReal;
       break;
@@ -197,12 +206,7 @@ Result<NodeId> GraphBuilder::reduce(Op op, NodeId a, std::optional<std::vector<s
   made.operands = {a};
   made.keepdims = keepdims;
   if (axes) {
-    for (std::int64_t axis : *axes) {
-      KW_TRY(axis, axis_of(a, axis));
-      if (std::find(made.axes.begin(), made.axes.end(), axis) != made.axes.end())
-        return fail(ErrorCode::kInvalid, "'{}' names axis {} twice; name it once", op_name(op), axis);
-      made.axes.push_back(axis);
-    }
+    KW_TRY(made.axes, distinct_axes(op, a, std::move(*axes)));
     std::sort(made.axes.begin(), made.axes.end());
   } else {
     for (std::size_t i = 0; i < shape.size(); ++i) made.axes.push_back(static_cast<std::int64_t>(i));

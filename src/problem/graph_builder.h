@@ -42,10 +42,18 @@ class GraphBuilder {
   // Index tensor into `axis`: shape before the axis, then the index's shape, then the rest.
   Result<NodeId> take(NodeId a, NodeId index, std::int64_t axis);
 
+  // graph_window.cc. One window for each axis; window.h says what is asked of them.
+  Result<NodeId> pad(NodeId a, NodeId value, std::vector<std::int64_t> axes, std::vector<Window> windows);
+  Result<NodeId> flip(NodeId a, std::vector<std::int64_t> axes);
+  Result<NodeId> windows(NodeId a, std::vector<std::int64_t> axes, std::vector<Window> windows);
+  // Over the last axes. `ceil`: a last window that begins within the axis or the padding before it may end outside.
+  Result<NodeId> pool(Op op, NodeId a, std::vector<Window> windows, bool ceil, bool count_padding);
+
   Result<std::int64_t> axis_of(NodeId a, std::int64_t axis) const;  // not negative, in range
 
  private:
   Result<NodeId> add(Node node);
+  Result<std::vector<std::int64_t>> distinct_axes(Op op, NodeId a, std::vector<std::int64_t> axes) const;
   Result<SymbolicShape> broadcast_shape(const SymbolicShape& a, const SymbolicShape& b,
                                         std::string_view what) const;
 

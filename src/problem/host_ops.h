@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "problem/graph.h"
+#include "problem/window.h"
 #include "tensor/tensor.h"
 
 namespace kw::problem {
@@ -46,6 +47,10 @@ void cumsum(const Array& a, std::int64_t axis, double* out, bool single, bool ab
 void matmul(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool single,
             bool absolute, int threads);
 
+// pooling.cc: over the last axes, one window each. Sums as in reduce().
+void pool(const Node& node, const Array& a, const std::vector<WindowNumbers>& windows, double* out,
+          const tensor::Shape& shape, bool single, bool absolute, int threads);
+
 // movement.cc
 void copy_strided(const double* source, const tensor::Shape& shape, const std::vector<std::int64_t>& strides,
                   double* out, int threads);
@@ -53,6 +58,11 @@ std::vector<std::int64_t> row_major_strides(const tensor::Shape& shape);
 // Strides that read `from` as if it had shape `to`: 0 where it is broadcast.
 std::vector<std::int64_t> broadcast_strides(const tensor::Shape& from, const tensor::Shape& to);
 void concat(const std::vector<Array>& parts, std::int64_t axis, double* out);
+void pad(const Array& a, double value, const std::vector<std::int64_t>& axes,
+         const std::vector<WindowNumbers>& windows, double* out, const tensor::Shape& shape, int threads);
+void flip(const Array& a, const std::vector<std::int64_t>& axes, double* out, int threads);
+void windows(const Array& a, const std::vector<std::int64_t>& axes, const std::vector<WindowNumbers>& windows,
+             double* out, const tensor::Shape& shape, int threads);
 // kInvalid for an index outside the axis: names it.
 Status take(const Array& a, const Array& index, std::int64_t axis, double* out);
 

@@ -93,6 +93,64 @@ void concat(const std::vector<Array>& parts, std::int64_t axis, double* out) {
   }
 }
 
+void pad(const Array& a, double value, const std::vector<std::int64_t>& axes,
+         const std::vector<WindowNumbers>& windows, double* out, const tensor::Shape& shape, int threads) {
+  if (shape.empty()) {
+    *out = *a.data;
+    return;
+  }
+  const std::size_t last = shape.size() - 1;
+  std::vector<std::int64_t> before(shape.size(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) before[static_cast<std::size_t>(axes[i])] = windows[i].before;
+  const auto strides = row_major_strides(a.shape);
+  std::int64_t rows = 1;
+  for (std::size_t axis = 0; axis < last; ++axis) rows *= shape[axis];
+  const std::int64_t width = shape[last], kept = a.shape[last];
+  for_pieces(rows, std::max<std::int64_t>(1, kPiece / std::max<std::int64_t>(1, width)), threads,
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t row = begin; row < end; ++row) {
+                 std::int64_t rest = row, from = 0;
+                 bool inside = kept > 0;
+                 for (std::size_t axis = last; axis-- > 0;) {
+                   const std::int64_t at = rest % shape[axis] - before[axis];
+                   rest /= shape[axis];
+                   inside = inside && at >= 0 && at < a.shape[axis];
+                   from += at * strides[axis];
+                 }
+                 double* to = out + row * width;
+                 if (!inside) {
+                   std::fill_n(to, width, value);
+                   continue;
+                 }
+                 std::fill_n(to, before[last], value);
+                 std::copy_n(a.data + from, kept, to + before[last]);
+                 std::fill(to + before[last] + kept, to + width, value);
+               }
+             });
+}
+
+void flip(const Array& a, const std::vector<std::int64_t>& axes, double* out, int threads) {
+  auto strides = row_major_strides(a.shape);
+  const double* first = a.data;
+  for (std::int64_t axis : axes) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (a.shape[i] > 0) first += (a.shape[i] - 1) * strides[i];
+    strides[i] = -strides[i];
+  }
+  copy_strided(first, a.shape, strides, out, threads);
+}
+
+void windows(const Array& a, const std::vector<std::int64_t>& axes, const std::vector<WindowNumbers>& windows,
+             double* out, const tensor::Shape& shape, int threads) {
+  auto strides = row_major_strides(a.shape);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    strides.push_back(strides[axis] * windows[i].dilation);
+    strides[axis] *= windows[i].step;
+  }
+  copy_strided(a.data, shape, strides, out, threads);
+}
+
 Status take(const Array& a, const Array& index, std::int64_t axis, double* out) {
   std::int64_t outer = 1, inner = 1, picks = 1;
   const auto along = static_cast<std::size_t>(axis);

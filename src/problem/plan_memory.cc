@@ -42,6 +42,21 @@ Status check_node(const Problem& problem, const Node& node, const NodeShapes& kn
   return {};
 }
 
+// Terms that one element of a reduction is made of.
+double length_of(const Node& node, const NodeShapes& known) {
+  const OpGroup group = op_group(node.op);
+  if (group != OpGroup::kReduce && group != OpGroup::kPick) return 1;
+  const auto& shape = known.shapes[static_cast<std::size_t>(node.operands[0])];
+  if (node.op == Op::kMatmul) return static_cast<double>(shape.back());
+  double length = 1;
+  if (node.op == Op::kAvgPool || node.op == Op::kMaxPool) {
+    for (const WindowNumbers& window : known.windows.back()) length *= static_cast<double>(window.size);
+  } else {
+    for (std::int64_t axis : node.axes) length *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
+  }
+  return length;
+}
+
 void mark_live(const Problem& problem, NodeShapes& known, bool keep_names) {
   known.live.assign(problem.graph.nodes.size(), false);
   for (const TensorDecl& output : problem.outputs)
@@ -63,6 +78,13 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
   for (const TensorDecl& input : problem.inputs) known.live[static_cast<std::size_t>(input.node)] = true;
   known.freed.resize(nodes.size());
   for (const Node& node : nodes) {
+    known.windows.emplace_back();
+    if (!node.windows.empty()) {
+      auto windows = window_numbers(node, known.shapes[static_cast<std::size_t>(node.operands[0])], axes);
+      if (!windows) return placed(problem, node, windows.error().code, windows.error().message);
+      known.windows.back() = std::move(*windows);
+    }
+    known.lengths.push_back(length_of(node, known));
     auto shape = concrete(node.shape, axes);
     if (!shape) return placed(problem, node, shape.error().code, shape.error().message);
     KW_TRY(const std::int64_t count, tensor::element_count(*shape));
@@ -71,8 +93,10 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
       double work = static_cast<double>(count);
       const OpGroup group = op_group(node.op);
       if (node.op == Op::kMatmul) {
-        work *= 2.0 * static_cast<double>(known.shapes[static_cast<std::size_t>(node.operands[0])].back());
+        work *= 2 * known.lengths.back();
         known.matmul_operations += work;
+      } else if (node.op == Op::kAvgPool || node.op == Op::kMaxPool) {
+        work *= known.lengths.back();
       } else if (group == OpGroup::kReduce || group == OpGroup::kPick) {
         work = static_cast<double>(known.counts[static_cast<std::size_t>(node.operands[0])]);
       } else if (node.op == Op::kInput || node.op == Op::kReshape) {

@@ -1,18 +1,21 @@
 // What evaluating a graph will take, before anything is allocated: the concrete shape of each node, when its
 // value can be freed, the peak memory and the number of operations. Also the checks that need numbers: slice
-// bounds, reshapes with // and %, broadcasts. Errors name the line. Thread-safe.
+// bounds, windows, reshapes with // and %, broadcasts. Errors name the line. Thread-safe.
 #pragma once
 
 #include <vector>
 
 #include "base/result.h"
 #include "problem/problem.h"
+#include "problem/window.h"
 
 namespace kw::problem {
 
 struct NodeShapes {
   std::vector<tensor::Shape> shapes;       // by node
   std::vector<std::int64_t> counts;        // elements, by node
+  std::vector<double> lengths;             // by node: terms that each element sums or picks from; else 1
+  std::vector<std::vector<WindowNumbers>> windows;  // by node, of those that have them
   std::vector<std::vector<NodeId>> freed;  // by node: operands whose last reader it is
   std::vector<bool> live;                  // by node: an output needs it
   double operations = 0;

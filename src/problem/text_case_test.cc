@@ -151,7 +151,7 @@ class TextCaseTest : public testing::Test {
 };
 
 const bool kRegistered = [] {
-  for (const char* name : {"evaluate", "errors"}) {
+  for (const char* name : {"evaluate", "errors", "window"}) {
     const auto cases = read_cases(fmt::format("{}/tests/problem/{}.test", KW_SOURCE_DIR, name));
     if (cases.size() < 10) throw std::runtime_error("tests/problem is missing or empty");
     for (const TextCase& c : cases)

@@ -31,13 +31,8 @@ Path path_to(const Problem& problem, const NodeShapes& shapes, NodeId output) {
     if (node.kind == Kind::kReal && (group == OpGroup::kRound || group == OpGroup::kApproximate ||
                                      group == OpGroup::kReduce || node.op == Op::kStore))
       path.exact = false;
-    if (group == OpGroup::kReduce && !node.operands.empty()) {
-      const auto& shape = shapes.shapes[static_cast<std::size_t>(node.operands[0])];
-      std::int64_t length = node.op == Op::kMatmul ? shape.back() : 1;
-      if (node.op != Op::kMatmul)
-        for (std::int64_t axis : node.axes) length *= shape[static_cast<std::size_t>(axis)];
-      path.reduction_length = std::max(path.reduction_length, length);
-    }
+    if (group == OpGroup::kReduce)
+      path.reduction_length = std::max(path.reduction_length, static_cast<std::int64_t>(shapes.lengths[i]));
     for (NodeId operand : node.operands) reached[static_cast<std::size_t>(operand)] = true;
   }
   return path;

@@ -9,10 +9,16 @@
 //              that its operator may honestly make:
 //                + - *                         2^-24 |v|                (IEEE fp32, rounded once)
 //                division, tanh, rsqrt, erf …  2^-22 |v|                (approximate instructions, PTX
-//                ISA 9.7.3) exp(x)                        (2^-22 + 2^-24 |x|) |v|  (its argument is scaled to
-//                base 2) log(x)                        2^-22 where 1/2 < x < 2, else 2^-22 |v| sin, cos 2^-21
+//                ISA 9.7.3)
+//                exp(x), exp2, expm1           (2^-22 + 2^-24 |x|) |v|  (the argument is scaled to base 2)
+//                sinh, cosh                    (2^-22 + 2^-24 |x|) cosh x  (halves of exponentials)
+//                log(x), log2, log10           2^-22 where 1/2 < x < 2, else 2^-22 |v|
+//                asinh, acosh, atanh, lgamma   2^-22 max(1, |v|)        (logarithms)
+//                sin, cos                      2^-21
+//                tan                           2^-21 sqrt(1 + v^2) (1 + |v|)  (sin / cos)
 //                a ** b                        2^-22 (1 + |log2 |v||) |v|
-//                sum, mean of n terms t        2^-24 (1 + n^(1/4) / 4) sum |t|   (sqrt(n) chains of sqrt(n))
+//                sum, mean, avg_pool of n terms t
+//                                              2^-24 (1 + n^(1/4) / 4) sum |t|   (sqrt(n) chains of sqrt(n))
 //                matmul, cumsum, n terms t     2^-24 (1 + sqrt(n) / 32) sum |t|  (one chain)
 //                prod of n                     2^-24 n |v|
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)

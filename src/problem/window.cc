@@ -1,0 +1,70 @@
+#include "problem/window.h"
+
+namespace kw::problem {
+namespace {
+
+Status at_least(Op op, std::string_view what, const Dim& value, std::int64_t least) {
+  if (!value.constant() || *value.constant() >= least) return {};
+  return fail(ErrorCode::kInvalid, "{} with a {} of {}; it is at least {}", op_name(op), what, *value.constant(), least);
+}
+
+}  // namespace
+
+Result<Dim> window_span(const Window& window) {
+  KW_TRY(const Dim gaps, Dim::subtract(window.size, Dim(1)));
+  KW_TRY(const Dim reach, Dim::multiply(gaps, window.dilation));
+  return Dim::add(reach, Dim(1));
+}
+
+Result<Dim> window_count(const Dim& length, const Window& window) {
+  KW_TRY(const Dim span, window_span(window));
+  KW_TRY(const Dim before, Dim::add(length, window.before));
+  KW_TRY(const Dim padded, Dim::add(before, window.after));
+  KW_TRY(const Dim room, Dim::subtract(padded, span));
+  KW_TRY(const Dim steps, Dim::floor_divide(room, window.step));
+  return Dim::add(steps, Dim(1));
+}
+
+Status check_window(Op op, const Dim& length, const Window& window) {
+  KW_TRY_VOID(at_least(op, op == Op::kPad ? "before" : "padding", window.before, 0));
+  KW_TRY_VOID(at_least(op, op == Op::kPad ? "after" : "padding", window.after, 0));
+  if (op == Op::kPad) return {};
+  KW_TRY_VOID(at_least(op, "size", window.size, 1));
+  KW_TRY_VOID(at_least(op, "step", window.step, 1));
+  KW_TRY_VOID(at_least(op, "dilation", window.dilation, 1));
+  KW_TRY(const Dim span, window_span(window));
+  const bool pool = op == Op::kMaxPool || op == Op::kAvgPool;
+  if (pool && span.constant() && window.before.constant() && 2 * *window.before.constant() > *span.constant())
+    return fail(ErrorCode::kInvalid,
+                "{} with a padding of {} and windows that span {}; it is at most half, else a window may hold no "
+                "element",
+                op_name(op), window.before.text(), span.text());
+  KW_TRY(const Dim before, Dim::add(length, window.before));
+  KW_TRY(const Dim padded, Dim::add(before, window.after));
+  if (padded.constant() && span.constant() && *padded.constant() < *span.constant())
+    return fail(ErrorCode::kInvalid,
+                "{}: a window spans {} and the axis has {} elements with its padding; constrain the axis so that "
+                "one window fits",
+                op_name(op), span.text(), padded.text());
+  return {};
+}
+
+Result<std::vector<WindowNumbers>> window_numbers(const Node& node, const std::vector<std::int64_t>& shape,
+                                                  const AxisValues& values) {
+  std::vector<WindowNumbers> numbers;
+  for (std::size_t i = 0; i < node.windows.size(); ++i) {
+    const Window& window = node.windows[i];
+    WindowNumbers made;
+    KW_TRY(made.size, window.size.evaluate(values));
+    KW_TRY(made.step, window.step.evaluate(values));
+    KW_TRY(made.dilation, window.dilation.evaluate(values));
+    KW_TRY(made.before, window.before.evaluate(values));
+    KW_TRY(made.after, window.after.evaluate(values));
+    const std::int64_t length = shape[static_cast<std::size_t>(node.axes[i])];
+    KW_TRY_VOID(check_window(node.op, length, {made.size, made.step, made.dilation, made.before, made.after}));
+    numbers.push_back(made);
+  }
+  return numbers;
+}
+
+}  // namespace kw::problem
