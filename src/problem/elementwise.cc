@@ -14,6 +14,20 @@ double lesser(double a, double b) { return a != a ? a : b != b ? b : a < b ? a :
 double greater(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
+// The remainder has the sign of y and is exact however large the quotient is; x - y * floor(x / y) would not be.
+double remainder(double x, double y) {
+  const double rest = std::fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+// The greatest whole number not above the quotient, also where the quotient rounds up to one.
+double floor_quotient(double x, double y) {
+  if (y == 0) return x / y;
+  const double rest = std::fmod(x, y);
+  const double whole = (x - rest) / y - (rest != 0 && (rest < 0) != (y < 0) ? 1 : 0);
+  return whole == 0 ? std::copysign(0.0, x / y) : std::nearbyint(whole);
+}
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // To nearest even at `bits` bits after the leading one; x is finite.
@@ -169,8 +183,8 @@ void binary(Op op, const Array& a, const Array& b, double* out, const tensor::Sh
     case Op::kPower: return run([](double x, double y) { return std::pow(x, y); });
     case Op::kAtan2: return run([](double y, double x) { return std::atan2(y, x); });
     case Op::kHypot: return run([](double x, double y) { return std::hypot(x, y); });
-    case Op::kFloorDivide: return run([](double x, double y) { return std::floor(x / y); });
-    case Op::kRemainder: return run([](double x, double y) { return x - y * std::floor(x / y); });
+    case Op::kFloorDivide: return run([](double x, double y) { return floor_quotient(x, y); });
+    case Op::kRemainder: return run([](double x, double y) { return remainder(x, y); });
     case Op::kMinimum: return run([](double x, double y) { return lesser(x, y); });
     case Op::kMaximum: return run([](double x, double y) { return greater(x, y); });
     case Op::kEqual: return run([](double x, double y) { return x == y ? 1.0 : 0.0; });

@@ -36,6 +36,11 @@ int truncated_bits(const Problem& problem, std::size_t output) {
   return bits;
 }
 
+// Operators whose result on whole doubles may be -0.
+bool signs_zeros(Op op) {
+  return op == Op::kNegate || op == Op::kMultiply || op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kProd;
+}
+
 class Interpreter {
  public:
   Interpreter(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs,
@@ -56,6 +61,8 @@ class Interpreter {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (!plan_.live[i]) continue;
       KW_TRY_VOID(compute(nodes[i], static_cast<NodeId>(i)));
+      if (nodes[i].kind == Kind::kInteger && signs_zeros(nodes[i].op))  // integers have one zero: 1 / -i is inf there
+        for (double& element : values_[i]) element += 0.0;
       finish(nodes[i], static_cast<NodeId>(i));
       for (NodeId dead : plan_.freed[i]) values_[static_cast<std::size_t>(dead)] = Buffer();
     }

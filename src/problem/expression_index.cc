@@ -37,7 +37,7 @@ Result<Value> ExpressionParser::parse_index(Value value) {
         if (!cursor_.is(":") && !cursor_.is(",") && !cursor_.is("]")) {
           KW_TRY(item.stop, parse_size());
         }
-        if (cursor_.accept(":")) {
+        if (cursor_.accept(":") && !cursor_.is(",") && !cursor_.is("]")) {
           KW_TRY(const Dim step, parse_size());
           if (!step.constant()) return fail(error(item.token, "the step of a slice must be a number"));
           item.step = *step.constant();

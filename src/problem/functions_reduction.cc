@@ -37,16 +37,20 @@ Result<NodeId> make_log_softmax(Call& call) {
   return call.apply(Op::kSubtract, low, log);
 }
 
+// log(sum(exp(x - top))) + top, where top is the greatest element if that is finite, else 0: inf - inf is no number.
 Result<NodeId> make_logsumexp(Call& call) {
   KW_TRY(const NodeId x, call.tensor(0));
   KW_TRY(const std::int64_t axis, call.axis(1, -1));
   KW_TRY(const bool keepdims, call.keepdims());
-  KW_TRY(const NodeId top, call.along(Op::kReduceMax, x, axis));
+  KW_TRY(const NodeId greatest, call.along(Op::kReduceMax, x, axis));
+  KW_TRY(const NodeId finite, call.apply(Op::kIsFinite, greatest));
+  KW_TRY(const NodeId zero, call.builder.constant(0));
+  KW_TRY(const NodeId top, call.builder.where(finite, greatest, zero));
   KW_TRY(const NodeId low, call.apply(Op::kSubtract, x, top));
   KW_TRY(const NodeId e, call.apply(Op::kExp, low));
   KW_TRY(const NodeId sum, call.builder.reduce(Op::kSum, e, std::vector{axis}, keepdims));
   KW_TRY(const NodeId log, call.apply(Op::kLog, sum));
-  KW_TRY(const NodeId base, call.builder.reduce(Op::kReduceMax, x, std::vector{axis}, keepdims));
+  KW_TRY(const NodeId base, call.builder.reduce(Op::kReduceMax, top, std::vector{axis}, keepdims));
   return call.apply(Op::kAdd, log, base);
 }
 

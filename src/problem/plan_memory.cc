@@ -34,8 +34,10 @@ Status check_node(const Problem& problem, const Node& node, const NodeShapes& kn
                     fmt::format("slice {}:{} of an axis of size {}; constrain the axes so that it fits",
                                 start, stop, size));
   }
-  const bool needs_elements = node.op == Op::kReduceMax || node.op == Op::kReduceMin ||
-                              node.op == Op::kArgmax || node.op == Op::kArgmin;
+  // any of nothing is false and all of nothing true; of no numbers none is the greatest.
+  const bool needs_elements =
+      node.kind != Kind::kBoolean && (node.op == Op::kReduceMax || node.op == Op::kReduceMin ||
+                                      node.op == Op::kArgmax || node.op == Op::kArgmin);
   if (needs_elements && count > 0 && known.counts[static_cast<std::size_t>(node.operands[0])] == 0)
     return placed(problem, node, ErrorCode::kInvalid,
                   fmt::format("{} of no elements; constrain the axis to be at least 1", op_name(node.op)));

@@ -121,6 +121,7 @@ void fold_each(const double* x, const Extent& extent, double* out, int threads, 
 
 template <bool kGreatest>
 double extreme(const double* x, std::int64_t length, std::int64_t step) {
+  if (length == 0) return kGreatest ? 0 : 1;  // any and all: nothing else may have no elements
   double best = kGreatest ? -kInfinity : kInfinity;
   bool nan = false;
   for (std::int64_t i = 0; i < length; ++i) {
