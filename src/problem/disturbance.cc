@@ -43,14 +43,17 @@ void push_reduction(const Node& node, NodeId id, const std::vector<Array>& opera
   Buffer magnitude(result.size());
   if (node.op == Op::kMatmul)
     matmul(operands[0], operands[1], magnitude.data(), shape, true, true, rule.threads);
+  else if (node.op == Op::kConv || node.op == Op::kConvTranspose)
+    convolve(node.op, operands[0], operands[1], plan.windows[index], magnitude.data(), shape, true, true, rule.threads);
   else if (node.op == Op::kAvgPool)
     pool(node, operands[0], plan.windows[index], magnitude.data(), shape, false, true, rule.threads);
   else if (node.op == Op::kCumsum)
     cumsum(operands[0], node.axes[0], magnitude.data(), false, true, rule.threads);
   else
     reduce(node.op, operands[0], node.axes, magnitude.data(), false, true, rule.threads);
-  // A matmul or a scan may run as one chain of n additions, a sum as sqrt(n) chains of sqrt(n).
-  const bool chain = node.op == Op::kMatmul || node.op == Op::kCumsum;
+  // A matmul, a convolution or a scan may run as one chain of n additions, a sum as sqrt(n) chains of sqrt(n).
+  const bool chain = node.op == Op::kMatmul || node.op == Op::kConv || node.op == Op::kConvTranspose ||
+                     node.op == Op::kCumsum;
   const double scale = rule.unit * (1 + (chain ? std::sqrt(length) / 32 : std::sqrt(std::sqrt(length)) / 4));
   push(id, result, rule,
        [&](std::int64_t i, double) { return scale * magnitude[static_cast<std::size_t>(i)]; });

@@ -171,6 +171,11 @@ class Interpreter {
         value.resize(static_cast<std::size_t>(count));
         windows(operand(0), node.axes, sliding, value.data(), shape, threads_);
         return {};
+      case Op::kConv:
+      case Op::kConvTranspose:
+        value.resize(static_cast<std::size_t>(count));
+        convolve(node.op, operand(0), operand(1), sliding, value.data(), shape, single_, false, threads_);
+        return {};
       case Op::kMaxPool:
       case Op::kAvgPool:
         value.resize(static_cast<std::size_t>(count));

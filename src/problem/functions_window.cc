@@ -1,4 +1,4 @@
-// Functions of windows that slide along axes: padding, windows as axes, pooling.
+// Functions of windows that slide along axes: padding, windows as axes, pooling, convolutions.
 
 #include "problem/function.h"
 
@@ -66,6 +66,23 @@ Result<NodeId> make_pool(Call& call) {
   return call.builder.pool(op, x, std::move(windows), ceil, count_padding);
 }
 
+template <Op op>
+Result<NodeId> make_convolution(Call& call) {
+  KW_TRY(const NodeId x, call.tensor(0));
+  KW_TRY(const NodeId w, call.tensor(1));
+  const std::size_t rank = call.builder.node(x).shape.size(), count = rank > 2 ? rank - 2 : 0;
+  if (count == 0) return call.builder.convolution(op, x, w, {}, 1);  // says what is asked of x
+  KW_TRY(const auto step, call.sizes(2, "step", count, 1));
+  KW_TRY(const auto padding, call.sizes(3, "padding", count, 0));
+  KW_TRY(const auto dilation, call.sizes(4, "dilation", count, 1));
+  KW_TRY(const auto groups, call.sizes(5, "groups", 1, 1));
+  KW_TRY(const auto extra, call.sizes(6, "output_padding", count, 0));
+  std::vector<Window> windows;
+  for (std::size_t i = 0; i < count; ++i)
+    windows.push_back({1, step[i], dilation[i], padding[i], op == Op::kConvTranspose ? extra[i] : padding[i]});
+  return call.builder.convolution(op, x, w, std::move(windows), groups[0]);
+}
+
 constexpr Function kFunctions[] = {
     {"pad", "pad(x, axis, before=0, after=0, value=0)", 1, 5, "axis before after value", make_pad},
     {"flip", "flip(x, axis)", 1, 2, "axis", make_flip},
@@ -74,6 +91,10 @@ constexpr Function kFunctions[] = {
      "size step padding dilation ceil", make_pool<Op::kMaxPool>},
     {"avg_pool", "avg_pool(x, [sizes], step=size, padding=0, ceil=false, count_padding=true)", 1, 4,
      "size step padding ceil count_padding", make_pool<Op::kAvgPool>},
+    {"conv", "conv(x, w, step=1, padding=0, dilation=1, groups=1)", 2, 6, "step padding dilation groups",
+     make_convolution<Op::kConv>},
+    {"conv_transpose", "conv_transpose(x, w, step=1, padding=0, dilation=1, groups=1, output_padding=0)", 2, 7,
+     "step padding dilation groups output_padding", make_convolution<Op::kConvTranspose>},
 };
 
 }  // namespace

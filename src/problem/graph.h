@@ -66,7 +66,8 @@ struct Node {
   Dim start, stop;             // slice and arange: [start, stop); size: start is its value
   std::int64_t step = 1;       // slice, arange
   std::vector<Window> windows; // by axis of `axes`: pad, windows, pools (`before` is the padding at either end;
-                               // `after` is where the last window may end), convolutions
+                               // `after` is where the last window may end), convolutions (of conv_transpose
+                               // those of the convolution it transposes; `after` is its output_padding)
   Dim groups = 1;              // convolutions
   bool count_padding = true;   // avg_pool: padding is part of the mean
   Span span;                   // where in the text

@@ -48,12 +48,15 @@ class GraphBuilder {
   Result<NodeId> windows(NodeId a, std::vector<std::int64_t> axes, std::vector<Window> windows);
   // Over the last axes. `ceil`: a last window that begins within the axis or the padding before it may end outside.
   Result<NodeId> pool(Op op, NodeId a, std::vector<Window> windows, bool ceil, bool count_padding);
+  // graph_convolution.cc: x [batch, channels, sizes…]. The sizes of the windows are those of w.
+  Result<NodeId> convolution(Op op, NodeId x, NodeId w, std::vector<Window> windows, Dim groups);
 
   Result<std::int64_t> axis_of(NodeId a, std::int64_t axis) const;  // not negative, in range
 
  private:
   Result<NodeId> add(Node node);
   Result<std::vector<std::int64_t>> distinct_axes(Op op, NodeId a, std::vector<std::int64_t> axes) const;
+  Status check_convolution(Op op, NodeId x, NodeId w, const Dim& groups) const;
   Result<SymbolicShape> broadcast_shape(const SymbolicShape& a, const SymbolicShape& b,
                                         std::string_view what) const;
 

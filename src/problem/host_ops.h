@@ -47,6 +47,11 @@ void cumsum(const Array& a, std::int64_t axis, double* out, bool single, bool ab
 void matmul(const Array& a, const Array& b, double* out, const tensor::Shape& shape, bool single,
             bool absolute, int threads);
 
+// convolution.cc: x [batch, channels, …], w as conv and conv_transpose have it. Each element is the sum over channels,
+// then kernel elements, ascending; precision as for matmul().
+void convolve(Op op, const Array& x, const Array& w, const std::vector<WindowNumbers>& windows, double* out,
+              const tensor::Shape& shape, bool single, bool absolute, int threads);
+
 // pooling.cc: over the last axes, one window each. Sums as in reduce().
 void pool(const Node& node, const Array& a, const std::vector<WindowNumbers>& windows, double* out,
           const tensor::Shape& shape, bool single, bool absolute, int threads);

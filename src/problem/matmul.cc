@@ -3,81 +3,16 @@
 #include <cmath>
 
 #include "problem/host_ops.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define KW_MATMUL_AVX2 1
-#endif
+#include "problem/matmul_tile.h"
 
 namespace kw::problem {
 namespace {
 
-constexpr std::int64_t kRows = 4;     // of the tile
-constexpr std::int64_t kDepth = 256;  // of a panel
 constexpr std::int64_t kRowsPerPiece = 64;
-
-template <typename T>
-constexpr std::int64_t kWidth = 64 / sizeof(T);  // columns of the tile: two AVX registers
-
-// tile[kRows][kWidth] += a (packed by k, kRows each) * b (packed by k, kWidth each). No fused multiply-add:
-// the result is the same with and without AVX2.
-template <typename T>
-[[gnu::always_inline]] inline void multiply_tile(const T* a, const T* b, std::int64_t depth, T* tile) {
-  constexpr std::int64_t width = kWidth<T>;
-  T sums[kRows][width];
-  for (std::int64_t r = 0; r < kRows; ++r)
-    for (std::int64_t c = 0; c < width; ++c) sums[r][c] = tile[r * width + c];
-  for (std::int64_t k = 0; k < depth; ++k, a += kRows, b += width)
-    for (std::int64_t r = 0; r < kRows; ++r)
-      for (std::int64_t c = 0; c < width; ++c) sums[r][c] += a[r] * b[c];
-  for (std::int64_t r = 0; r < kRows; ++r)
-    for (std::int64_t c = 0; c < width; ++c) tile[r * width + c] = sums[r][c];
-}
-
-template <typename T>
-void tile_plain(const T* a, const T* b, std::int64_t depth, T* tile) {
-  multiply_tile(a, b, depth, tile);
-}
-
-#ifdef KW_MATMUL_AVX2
-template <typename T>
-[[gnu::target("avx2")]] void tile_avx2(const T* a, const T* b, std::int64_t depth, T* tile) {
-  constexpr int lanes = 32 / sizeof(T);
-  typedef T Vector __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
-  constexpr std::int64_t width = kWidth<T>;
-  Vector sums[kRows][2];
-  for (std::int64_t r = 0; r < kRows; ++r)
-    for (int v = 0; v < 2; ++v) sums[r][v] = *reinterpret_cast<const Vector*>(tile + r * width + v * lanes);
-  for (std::int64_t k = 0; k < depth; ++k, a += kRows, b += width) {
-    const Vector b0 = *reinterpret_cast<const Vector*>(b), b1 = *reinterpret_cast<const Vector*>(b + lanes);
-    for (std::int64_t r = 0; r < kRows; ++r) {
-      sums[r][0] += a[r] * b0;
-      sums[r][1] += a[r] * b1;
-    }
-  }
-  for (std::int64_t r = 0; r < kRows; ++r)
-    for (int v = 0; v < 2; ++v) *reinterpret_cast<Vector*>(tile + r * width + v * lanes) = sums[r][v];
-}
-#endif
-
-template <typename T>
-using Tile = void (*)(const T*, const T*, std::int64_t, T*);
-
-template <typename T>
-Tile<T> choose_tile() {
-#ifdef KW_MATMUL_AVX2
-  if (__builtin_cpu_supports("avx2")) return tile_avx2<T>;
-#endif
-  return tile_plain<T>;
-}
 
 struct Sizes {
   std::int64_t m, n, k;
 };
-
-template <typename T>
-T element(double value, bool absolute) {
-  return static_cast<T>(absolute ? std::abs(value) : value);
-}
 
 // b[k][n] as panels of kWidth columns, each panel all of k; zero beyond n.
 template <typename T>

@@ -1,6 +1,7 @@
 #include "problem/plan_memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kw::problem {
 namespace {
@@ -44,14 +45,38 @@ Status check_node(const Problem& problem, const Node& node, const NodeShapes& kn
   return {};
 }
 
+// What only numbers can tell of the groups of a convolution.
+Status check_groups(const Problem& problem, const Node& node, const NodeShapes& known, const AxisValues& axes) {
+  const auto& x = known.shapes[static_cast<std::size_t>(node.operands[0])];
+  const auto& w = known.shapes[static_cast<std::size_t>(node.operands[1])];
+  KW_TRY(const std::int64_t groups, node.groups.evaluate(axes));
+  const bool transposed = node.op == Op::kConvTranspose;
+  const bool fits = groups >= 1 && w[1] >= 1 && x[1] % groups == 0 && w[0] % groups == 0 &&
+                    (transposed ? w[0] : w[1] * groups) == x[1];
+  if (fits) return {};
+  return placed(problem, node, ErrorCode::kInvalid,
+                fmt::format("{} of {} channels with w {} in {} groups; constrain the axes so that they agree",
+                            op_name(node.op), x[1], tensor::shape_text(w), groups));
+}
+
 // Terms that one element of a reduction is made of.
-double length_of(const Node& node, const NodeShapes& known) {
+double length_of(const Node& node, const NodeShapes& known, const tensor::Shape& made) {
   const OpGroup group = op_group(node.op);
   if (group != OpGroup::kReduce && group != OpGroup::kPick) return 1;
   const auto& shape = known.shapes[static_cast<std::size_t>(node.operands[0])];
   if (node.op == Op::kMatmul) return static_cast<double>(shape.back());
   double length = 1;
-  if (node.op == Op::kAvgPool || node.op == Op::kMaxPool) {
+  if (node.op == Op::kConv || node.op == Op::kConvTranspose) {
+    const auto& w = known.shapes[static_cast<std::size_t>(node.operands[1])];
+    const bool transposed = node.op == Op::kConvTranspose;
+    const std::int64_t groups = (transposed ? made[1] : shape[1]) / w[1];
+    length = static_cast<double>(shape[1] / groups);
+    for (const WindowNumbers& window : known.windows.back()) {
+      // An output of a transposed convolution sees every step-th element of the kernel, or fewer when dilated.
+      const std::int64_t apart = transposed ? window.step / std::gcd(window.step, window.dilation) : 1;
+      length *= static_cast<double>((window.size + apart - 1) / apart);
+    }
+  } else if (node.op == Op::kAvgPool || node.op == Op::kMaxPool) {
     for (const WindowNumbers& window : known.windows.back()) length *= static_cast<double>(window.size);
   } else {
     for (std::int64_t axis : node.axes) length *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
@@ -86,15 +111,17 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
       if (!windows) return placed(problem, node, windows.error().code, windows.error().message);
       known.windows.back() = std::move(*windows);
     }
-    known.lengths.push_back(length_of(node, known));
+    if (node.op == Op::kConv || node.op == Op::kConvTranspose)
+      KW_TRY_VOID(check_groups(problem, node, known, axes));
     auto shape = concrete(node.shape, axes);
     if (!shape) return placed(problem, node, shape.error().code, shape.error().message);
+    known.lengths.push_back(length_of(node, known, *shape));
     KW_TRY(const std::int64_t count, tensor::element_count(*shape));
     KW_TRY_VOID(check_node(problem, node, known, axes, *shape, count));
     if (known.live[known.shapes.size()]) {
       double work = static_cast<double>(count);
       const OpGroup group = op_group(node.op);
-      if (node.op == Op::kMatmul) {
+      if (node.op == Op::kMatmul || node.op == Op::kConv || node.op == Op::kConvTranspose) {
         work *= 2 * known.lengths.back();
         known.matmul_operations += work;
       } else if (node.op == Op::kAvgPool || node.op == Op::kMaxPool) {

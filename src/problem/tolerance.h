@@ -19,7 +19,8 @@
 //                a ** b                        2^-22 (1 + |log2 |v||) |v|
 //                sum, mean, avg_pool of n terms t
 //                                              2^-24 (1 + n^(1/4) / 4) sum |t|   (sqrt(n) chains of sqrt(n))
-//                matmul, cumsum, n terms t     2^-24 (1 + sqrt(n) / 32) sum |t|  (one chain)
+//                matmul, conv, cumsum, n terms t
+//                                              2^-24 (1 + sqrt(n) / 32) sum |t|  (one chain)
 //                prod of n                     2^-24 n |v|
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
 //              moves, selections and casts add nothing. In a problem with an f64 output 2^-53 replaces 2^-24

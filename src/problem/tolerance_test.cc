@@ -117,6 +117,73 @@ TEST(Tolerance, HalfPrecisionAccumulationFails) {
   EXPECT_FALSE(p.accepts(half));
 }
 
+// The same sums in the same order, said in two ways.
+TEST(Tolerance, ConvolutionIsAProductOfWindows) {
+  const auto problem = parse_problem(R"(problem p: "x"
+inputs:
+  x: f32[2, 6, 9]
+  w: f32[4, 3, 3]
+outputs:
+  a: f32[2, 4, 5]
+  b: f32[2, 4, 5]
+reference:
+  a = conv(x, w, step=2, padding=1, groups=2)
+  p = windows(pad(x, axis=-1, before=1, after=1), axis=-1, size=3, step=2)
+  columns = reshape(permute(reshape(p, [2, 2, 3, 5, 3]), [0, 1, 2, 4, 3]), [2, 2, 9, 5])
+  b = reshape(reshape(w, [2, 2, 9]) @ columns, [2, 4, 5])
+workloads:
+  smallest s:
+)",
+                                     "p");
+  ASSERT_TRUE(problem) << format_error(problem.error());
+  const Workload& workload = problem->workloads[0];
+  const auto inputs = *make_inputs(*problem, workload, 3);
+  const Evaluation reference = *evaluate(*problem, workload, inputs);
+  const auto values = [&](Precision precision, std::size_t output) {
+    EvaluateOptions options;
+    options.precision = precision;
+    return evaluate(*problem, workload, inputs, options)->outputs[output].to_doubles();
+  };
+  const auto exact = values(Precision::kReference, 0), single = values(Precision::kHonest, 0);
+  EXPECT_EQ(exact, values(Precision::kReference, 1));
+  EXPECT_EQ(single, values(Precision::kHonest, 1));
+  EXPECT_NE(exact, single);
+  const auto pushed = values(Precision::kDisturbed, 0), other = values(Precision::kDisturbed, 1);
+  for (std::size_t i = 0; i < exact.size(); ++i) {  // as far, in directions of their own
+    const double push = std::abs(pushed[i] - exact[i]);
+    EXPECT_GT(push, 0);
+    EXPECT_NEAR(push, std::abs(other[i] - exact[i]), 1e-5 * push);
+  }
+  const Tolerance tolerance = *derive_tolerance(*problem, workload, inputs, &reference);
+  EXPECT_EQ(tolerance.outputs[0].reduction_length, 9);
+  EXPECT_EQ(tolerance.outputs[1].reduction_length, 9);
+  EXPECT_EQ(cost_of(*problem, workload)->matmul_operations, 2 * (2 * 4 * 5 * 9 * 2));
+}
+
+// A transposed convolution with step 2 and 5 elements sees 3 of them at most; the mean of a pooling is a mean.
+TEST(Tolerance, LengthsOfWindows) {
+  const auto problem = parse_problem(R"(problem p: "x"
+inputs:
+  x: f32[1, 6, 9]
+  w: f32[6, 2, 5]
+outputs:
+  a: f32[1, 4, 21]
+  b: f32[1, 6, 3]
+reference:
+  a = conv_transpose(x, w, step=2, groups=2)
+  b = avg_pool(x, [3])
+workloads:
+  smallest s:
+)",
+                                     "p");
+  ASSERT_TRUE(problem) << format_error(problem.error());
+  const auto inputs = *make_inputs(*problem, problem->workloads[0], 3);
+  const Tolerance tolerance = *derive_tolerance(*problem, problem->workloads[0], inputs);
+  EXPECT_EQ(tolerance.outputs[0].reduction_length, 3 * 3);
+  EXPECT_EQ(tolerance.outputs[1].reduction_length, 3);
+  EXPECT_EQ(cost_of(*problem, problem->workloads[0])->matmul_operations, 2 * (4 * 21 * 9));
+}
+
 TEST(Tolerance, SaysWhereItComesFrom) {
   const Prepared gemm = prepare("gemm_f16"), copy = prepare("transpose");
   EXPECT_EQ(gemm.tolerance.outputs[0].reduction_length, 128);

@@ -1,5 +1,7 @@
 #include "problem/window.h"
 
+#include <algorithm>
+
 namespace kw::problem {
 namespace {
 
@@ -25,6 +27,16 @@ Result<Dim> window_count(const Dim& length, const Window& window) {
   return Dim::add(steps, Dim(1));
 }
 
+Result<Dim> scattered_size(const Dim& length, const Window& window) {
+  KW_TRY(const Dim span, window_span(window));
+  KW_TRY(const Dim gaps, Dim::subtract(length, Dim(1)));
+  KW_TRY(const Dim reach, Dim::multiply(gaps, window.step));
+  KW_TRY(const Dim whole, Dim::add(reach, span));
+  KW_TRY(const Dim cut, Dim::multiply(window.before, Dim(2)));
+  KW_TRY(const Dim inner, Dim::subtract(whole, cut));
+  return Dim::add(inner, window.after);
+}
+
 Status check_window(Op op, const Dim& length, const Window& window) {
   KW_TRY_VOID(at_least(op, op == Op::kPad ? "before" : "padding", window.before, 0));
   KW_TRY_VOID(at_least(op, op == Op::kPad ? "after" : "padding", window.after, 0));
@@ -39,6 +51,17 @@ Status check_window(Op op, const Dim& length, const Window& window) {
                 "{} with a padding of {} and windows that span {}; it is at most half, else a window may hold no "
                 "element",
                 op_name(op), window.before.text(), span.text());
+  if (op == Op::kConvTranspose) {
+    const auto extra = window.after.constant(), step = window.step.constant(), dilation = window.dilation.constant();
+    if (extra && step && dilation && *extra > 0 && *extra >= std::max(*step, *dilation))
+      return fail(ErrorCode::kInvalid, "{} with an output_padding of {}; it is less than step or dilation", op_name(op),
+                  *extra);
+    KW_TRY(const Dim size, scattered_size(length, window));
+    if (size.constant() && *size.constant() < 1)
+      return fail(ErrorCode::kInvalid, "{} makes an axis of {} elements; constrain the axis or lessen the padding",
+                  op_name(op), size.text());
+    return {};
+  }
   KW_TRY(const Dim before, Dim::add(length, window.before));
   KW_TRY(const Dim padded, Dim::add(before, window.after));
   if (padded.constant() && span.constant() && *padded.constant() < *span.constant())

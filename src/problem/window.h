@@ -14,6 +14,9 @@ Result<Dim> window_count(const Dim& length, const Window& window);
 // Elements from the first to the last of a window: dilation (size - 1) + 1.
 Result<Dim> window_span(const Window& window);
 
+// Elements that a transposed convolution makes of an axis of `length`: step (length - 1) + span - 2 before + after.
+Result<Dim> scattered_size(const Dim& length, const Window& window);
+
 // What holds for every window of `op` over an axis of `length`. A size that is not known yet (it has axes) is not
 // looked at, so this is asked when the node is made and again with numbers.
 Status check_window(Op op, const Dim& length, const Window& window);
