@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <filesystem>
+
 #include "base/file.h"
+#include "base/text_table.h"
 #include "command/command.h"
 #include "problem/admit.h"
 #include "problem/problem.h"
@@ -20,7 +24,13 @@ Result<int> check(const Invocation& invocation, const Output& output) {
   return 0;
 }
 
-Result<int> admit(const Invocation& invocation, const Output& output) {
+std::string status_of(const problem::AdmissionCase& c) {
+  if (!c.applicable) return "does not apply: " + c.detail;
+  if (!c.as_expected) return "UNEXPECTED: " + c.detail;
+  return c.detail.empty() ? "as expected" : "as expected; " + c.detail;
+}
+
+Result<int> admit_one(const Invocation& invocation, const Output& output) {
   KW_TRY(auto parsed, problem::load_problem(invocation.text("problem")));
   const problem::Workload* workload = invocation.has("workload") ? parsed.find_workload(invocation.text("workload"))
                                                                  : problem::admission_workload(parsed);
@@ -30,15 +40,60 @@ Result<int> admit(const Invocation& invocation, const Output& output) {
   KW_TRY(auto admission, problem::admit(parsed, *workload, invocation.integer("seed", 1)));
   output.out(fmt::format("{} on {}: {}\n", parsed.name, workload->name, admission.admitted() ? "sound" : "NOT SOUND"));
   for (const auto& tolerance : admission.tolerance.outputs) output.out(fmt::format("  {}\n", tolerance.text()));
+  TextTable table({"kind", "case", "budget used", "answer"}, {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft});
   for (const auto& c : admission.cases) {
-    if (!c.applicable) {
-      output.out(fmt::format("  {:<7} {:<30} does not apply: {}\n", c.honest ? "honest" : "mutant", c.name, c.detail));
+    const bool compared = c.applicable && c.kind != problem::AdmissionKind::kWork;
+    table.add_row({std::string(problem::kind_name(c.kind)), c.name, compared ? fmt::format("{:.3g}", c.budget_used) : "",
+                   status_of(c)});
+  }
+  output.out(table.str(2));
+  return admission.admitted() ? 0 : 1;
+}
+
+// One line for each problem file below a folder: what was admitted, and why the others were not.
+Result<int> admit_folder(const Invocation& invocation, const Output& output) {
+  namespace fs = std::filesystem;
+  const std::string folder = invocation.text("problem");
+  if (invocation.has("workload")) {
+    return fail(ErrorCode::kInvalid, "--workload goes with one problem file, and '{}' is a folder", folder);
+  }
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".problem") paths.push_back(at->path().string());
+  }
+  if (error) return fail(ErrorCode::kIo, "cannot read the folder '{}': {}", folder, error.message());
+  if (paths.empty()) return fail(ErrorCode::kNotFound, "no .problem file in '{}' or below", folder);
+  std::sort(paths.begin(), paths.end());
+  size_t admitted = 0;
+  for (const std::string& path : paths) {
+    const auto say = [&](std::string_view answer, std::string_view why) {
+      output.out(fmt::format("{:<9} {}{}{}\n", answer, fs::path(path).lexically_relative(folder).string(), why.empty() ? "" : ": ", why));
+    };
+    const auto parsed = problem::load_problem(path);
+    const problem::Workload* workload = parsed ? problem::admission_workload(*parsed) : nullptr;
+    const auto admission = workload != nullptr ? problem::admit(*parsed, *workload, invocation.integer("seed", 1))
+                           : parsed            ? fail(ErrorCode::kInvalid, "it has no workload")
+                                               : Result<problem::Admission>(fail(parsed.error()));
+    if (!admission) {
+      say("no answer", admission.error().message);
+    } else if (admission->admitted()) {
+      ++admitted;
+      say("admitted", "");
     } else {
-      output.out(fmt::format("  {:<7} {:<30} {:>10.3g} of the budget, {}\n", c.honest ? "honest" : "mutant", c.name, c.budget_used,
-                             c.as_expected ? "as expected" : "UNEXPECTED " + c.detail));
+      const auto& cases = admission->cases;
+      const auto why = std::find_if(cases.begin(), cases.end(), [](const auto& c) { return c.applicable && !c.as_expected; });
+      say("rejected", why->name + ": " + why->detail);
     }
   }
-  return admission.admitted() ? 0 : 1;
+  output.out(fmt::format("{} of {} admitted\n", admitted, paths.size()));
+  return admitted == paths.size() ? 0 : 1;
+}
+
+Result<int> admit(const Invocation& invocation, const Output& output) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(invocation.text("problem"), ignored) ? admit_folder(invocation, output)
+                                                                            : admit_one(invocation, output);
 }
 
 }  // namespace
@@ -48,8 +103,8 @@ std::vector<Command> problem_commands() {
   return {{{"problem", "check"}, "check a problem file; every error with its place", "", {file}, check},
           {{"problem", "admit"},
            "is the problem itself sound? wrong answers must fail its budget, honest ones pass",
-           "",
-           {file,
+           "Give a folder to ask about every problem file in it and below: a line for each, and why it is not sound.",
+           {{"problem", ArgumentKind::kPath, true, true, "", "a problem file, or a folder of them", {}},
             {"workload", ArgumentKind::kText, false, false, "", "its name; default: the one with the role emulator", {}},
             {"seed", ArgumentKind::kInteger, false, false, "1", "seed of the inputs", {}}},
            admit}};

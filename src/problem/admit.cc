@@ -6,6 +6,7 @@
 
 #include "problem/graph_builder.h"
 #include "problem/inputs.h"
+#include "problem/needed_work.h"
 
 namespace kw::problem {
 namespace {
@@ -26,8 +27,12 @@ class Admitter {
     KW_TRY_VOID(simple_mutants());
     KW_TRY_VOID(identity());
     KW_TRY_VOID(other_inputs());
+    KW_TRY_VOID(one_shape_only());
     KW_TRY_VOID(truncated());
     KW_TRY_VOID(fraction_dropped());
+    KW_TRY(const std::vector<AdmissionCase> work,
+           needed_work({problem_, workload_, inputs_, reference_, admission_.tolerance, seed_, options_}));
+    admission_.cases.insert(admission_.cases.end(), work.begin(), work.end());
     return std::move(admission_);
   }
 
@@ -37,7 +42,7 @@ class Admitter {
   // A mutant of one output; the others stay right. Nothing: the mutant does not apply.
   template <typename Make>
   Status mutant(const std::string& name, const std::string& inapplicable, const Make& make) {
-    AdmissionCase made{name, false, false, true, std::numeric_limits<double>::infinity(), {}};
+    AdmissionCase made{name, AdmissionKind::kMutant, false, true, std::numeric_limits<double>::infinity(), {}};
     for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
       std::optional<Values> values = make(i);
       if (!values) continue;
@@ -69,7 +74,7 @@ class Admitter {
     run.precision = precision;
     run.disturbance = disturbance;
     KW_TRY(const Evaluation evaluation, evaluate(problem_, workload_, inputs_, run));
-    AdmissionCase made{name, true, true, true, 0, {}};
+    AdmissionCase made{name, AdmissionKind::kHonest, true, true, 0, {}};
     for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
       KW_TRY(const tensor::ErrorMetrics metrics, measure(i, evaluation.outputs[i].to_doubles()));
       made.budget_used = std::max(made.budget_used, metrics.budget_used);
@@ -131,6 +136,25 @@ class Admitter {
                   [&](std::size_t i) { return std::optional(evaluation.outputs[i].to_doubles()); });
   }
 
+  // As many elements as another workload has; the judge would see the rest unwritten.
+  Status one_shape_only() {
+    return mutant("one shape only", "every small workload has as many elements as this one",
+                  [&](std::size_t i) -> std::optional<Values> {
+                    Values values = reference_.outputs[i].to_doubles();
+                    std::size_t most = 0;
+                    for (const Workload& other : problem_.workloads) {
+                      if (other.role == Role::kReal) continue;
+                      const auto shape = shape_of(problem_.outputs[i], other);
+                      const auto count = shape ? tensor::element_count(*shape) : Result<std::int64_t>(0);
+                      if (count && static_cast<std::size_t>(*count) < values.size())
+                        most = std::max(most, static_cast<std::size_t>(*count));
+                    }
+                    if (most == 0) return std::nullopt;
+                    std::fill(values.begin() + static_cast<std::ptrdiff_t>(most), values.end(), 0.0);
+                    return values;
+                  });
+  }
+
   Status truncated() {
     std::vector<std::optional<Values>> made;
     for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
@@ -172,6 +196,15 @@ class Admitter {
 };
 
 }  // namespace
+
+std::string_view kind_name(AdmissionKind kind) {
+  switch (kind) {
+    case AdmissionKind::kHonest: return "honest";
+    case AdmissionKind::kMutant: return "mutant";
+    case AdmissionKind::kWork: return "work";
+  }
+  return "";
+}
 
 bool Admission::admitted() const {
   return std::all_of(cases.begin(), cases.end(),

@@ -1,0 +1,262 @@
+#include "problem/needed_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "problem/inputs.h"
+#include "problem/plan_memory.h"
+
+namespace kw::problem {
+namespace {
+
+constexpr double kMostOperations = 4e9;
+constexpr std::size_t kMostNamed = 3;  // in a detail
+
+AdmissionCase work_case(std::string name) { return {std::move(name), AdmissionKind::kWork, true, true, 0, {}}; }
+
+// "a, b, c and 4 more"
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kMostNamed) text += fmt::format(" and {} more", names.size() - kMostNamed);
+  return text;
+}
+
+// --- inputs -------------------------------------------------------------------------------------------------
+
+// Another distribution with other values than `own` is sure to give.
+Distribution another(const Distribution& own, DType dtype) {
+  if (own.form != Distribution::Form::kConstant && own.form != Distribution::Form::kOneHot) return own;
+  const double width = own.a == 0 ? 1 : std::abs(own.a) / 2;
+  if (kind_of(dtype) == Kind::kReal) return {Distribution::Form::kUniform, own.a - width, own.a + width};
+  return {Distribution::Form::kIntegers, own.a, own.a + 1};
+}
+
+Result<bool> leaves_budget(const Admitting& a, const Evaluation& other) {
+  for (std::size_t i = 0; i < a.problem.outputs.size(); ++i) {
+    KW_TRY(const tensor::Shape shape, shape_of(a.problem.outputs[i], a.workload));
+    KW_TRY(const tensor::Tensor got,
+           tensor::Tensor::from_doubles(a.problem.outputs[i].dtype, shape, other.outputs[i].to_doubles()));
+    KW_TRY(const tensor::ErrorMetrics metrics, compare_output(a.problem, a.workload, i, got, a.reference, a.tolerance));
+    if (!metrics.passed()) return true;
+  }
+  return false;
+}
+
+Result<AdmissionCase> every_input_matters(const Admitting& a, double cost) {
+  AdmissionCase made = work_case("every input matters");
+  std::vector<std::string> idle;
+  double spent = 0;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
+    if (a.inputs[i].size() == 0) continue;
+    if ((spent += cost) > kMostOperations && i > 0) {
+      made.detail = fmt::format("only the first {} of {} were tried", i, a.inputs.size());
+      break;
+    }
+    const TensorDecl& input = a.problem.inputs[i];
+    KW_TRY(const Distribution own, distribution_of(input, a.workload));
+    std::vector<tensor::Tensor> inputs = a.inputs;
+    KW_TRY(inputs[i], fill(input.dtype, a.inputs[i].shape(), another(own, input.dtype), ~a.seed,
+                           a.problem.name + "/" + input.name));
+    const auto other = evaluate(a.problem, a.workload, inputs, a.options);
+    if (!other) continue;  // the reference refuses these values: they matter
+    KW_TRY(const bool matters, leaves_budget(a, *other));
+    if (!matters) idle.push_back("'" + input.name + "'");
+  }
+  if (idle.empty()) return made;
+  made.as_expected = false;
+  made.detail = fmt::format("no output depends on {} by more than its budget: a kernel need not read {}", listed(idle),
+                            idle.size() == 1 ? "it" : "them");
+  return made;
+}
+
+// --- operators ----------------------------------------------------------------------------------------------
+
+bool may_be_left_out(const Node& node) {
+  if (node.operands.empty()) return false;
+  switch (op_group(node.op)) {
+    case OpGroup::kRound: return node.op != Op::kCast;  // a cast that loses nothing says what is in memory
+    case OpGroup::kApproximate:
+    case OpGroup::kReduce:
+    case OpGroup::kPick: return true;
+    case OpGroup::kMove: break;
+    case OpGroup::kSource: return false;
+  }
+  switch (node.op) {
+    case Op::kTranspose:
+    case Op::kReshape:
+    case Op::kBroadcast:
+    case Op::kSlice:
+    case Op::kConcat:
+    case Op::kTake:
+    case Op::kStore: return false;
+    default: return true;
+  }
+}
+
+bool same_bits(const Evaluation& a, const Evaluation& b) {
+  for (std::size_t i = 0; i < a.outputs.size(); ++i) {
+    const auto x = a.outputs[i].bytes(), y = b.outputs[i].bytes();
+    if (x.size() != y.size() || std::memcmp(x.data(), y.data(), x.size()) != 0) return false;
+  }
+  return true;
+}
+
+std::string place_of(const Problem& problem, const Node& node) {
+  std::string_view line = line_of(problem.text, node.span.line);
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return fmt::format("'{}' in line {} ({})", op_name(node.op), node.span.line, line.substr(0, 60));
+}
+
+// The problem's other small workloads, where an operator may matter that does not on the first: a guard against rows of
+// zeros needs a workload that has them. Evaluated when first asked.
+class OtherWorkloads {
+ public:
+  explicit OtherWorkloads(const Admitting& a) : a_(a) {}
+
+  bool tell_apart(const Problem& changed) {
+    if (!evaluated_) prepare();
+    return std::any_of(cases_.begin(), cases_.end(), [&](const Case& c) {
+      const auto other = evaluate(changed, *c.workload, c.inputs, a_.options);
+      return !other || !same_bits(*other, c.reference);
+    });
+  }
+
+ private:
+  struct Case {
+    const Workload* workload;
+    std::vector<tensor::Tensor> inputs;
+    Evaluation reference;
+  };
+
+  void prepare() {
+    evaluated_ = true;
+    for (const Workload& workload : a_.problem.workloads) {
+      const auto cost = cost_of(a_.problem, workload);
+      if (&workload == &a_.workload || workload.role == Role::kReal || !cost || cost->operations > kMostOperations / 1000)
+        continue;
+      auto inputs = make_inputs(a_.problem, workload, a_.seed);
+      if (!inputs) continue;
+      auto reference = evaluate(a_.problem, workload, *inputs, a_.options);
+      if (reference) cases_.push_back({&workload, std::move(*inputs), std::move(*reference)});
+    }
+  }
+
+  const Admitting& a_;
+  std::vector<Case> cases_;
+  bool evaluated_ = false;
+};
+
+Result<AdmissionCase> every_operator_matters(const Admitting& a, const NodeShapes& known) {
+  AdmissionCase made = work_case("every operator matters");
+  std::vector<std::string> idle;
+  Problem changed = a.problem;
+  OtherWorkloads others(a);
+  double spent = 0;
+  std::size_t skipped = 0;
+  for (std::size_t id = 0; id < known.shapes.size(); ++id) {
+    const Node& node = a.problem.graph.nodes[id];
+    if (!known.live[id] || known.counts[id] == 0 || !may_be_left_out(node)) continue;
+    bool matters = true;
+    for (const NodeId operand : node.operands) {
+      const auto o = static_cast<std::size_t>(operand);
+      if (known.shapes[o] != known.shapes[id] && !(known.counts[o] == known.counts[id] && node.operands.size() == 1)) continue;
+      if (a.problem.graph.nodes[o].kind != node.kind || a.problem.graph.nodes[o].op == Op::kConstant) continue;
+      if ((spent += known.operations) > kMostOperations) {
+        ++skipped;
+        continue;
+      }
+      Node& left_out = changed.graph.nodes[id];
+      left_out.op = Op::kReshape;
+      left_out.operands = {operand};
+      const auto other = evaluate(changed, a.workload, a.inputs, a.options);
+      if (other && same_bits(*other, a.reference) && !others.tell_apart(changed)) matters = false;
+      left_out = node;
+    }
+    if (!matters) idle.push_back(place_of(a.problem, node));
+  }
+  if (skipped > 0) made.detail = fmt::format("{} were not tried: the workload is large", skipped);
+  if (idle.empty()) return made;
+  made.as_expected = false;
+  made.detail = fmt::format("leaving out {} changes no bit of any output on these inputs", listed(idle));
+  return made;
+}
+
+// --- products -----------------------------------------------------------------------------------------------
+
+class Collapses {
+ public:
+  Collapses(const Problem& problem, const NodeShapes& known) : problem_(problem), known_(known) {}
+
+  // Whether a matmul is reached from node `id`, summed over `axis` (counted from the last: 0, 1, …).
+  bool reaches_product(NodeId id, std::size_t from_last) const {
+    const Node& node = problem_.graph.nodes[static_cast<std::size_t>(id)];
+    const auto& shape = known_.shapes[static_cast<std::size_t>(id)];
+    if (from_last >= shape.size() || shape[shape.size() - 1 - from_last] <= 1) return false;
+    switch (node.op) {
+      case Op::kMatmul: return from_last < 2;
+      case Op::kStore:
+      case Op::kNegate: return reaches_product(node.operands[0], from_last);
+      case Op::kAdd:
+      case Op::kSubtract:
+        return reaches_product(node.operands[0], from_last) || reaches_product(node.operands[1], from_last);
+      case Op::kMultiply:
+        return (is_constant_along(node.operands[1], from_last) && reaches_product(node.operands[0], from_last)) ||
+               (is_constant_along(node.operands[0], from_last) && reaches_product(node.operands[1], from_last));
+      case Op::kDivide:
+        return is_constant_along(node.operands[1], from_last) && reaches_product(node.operands[0], from_last);
+      default: return false;
+    }
+  }
+
+ private:
+  bool is_constant_along(NodeId id, std::size_t from_last) const {
+    const auto& shape = known_.shapes[static_cast<std::size_t>(id)];
+    return from_last >= shape.size() || shape[shape.size() - 1 - from_last] == 1;
+  }
+
+  const Problem& problem_;
+  const NodeShapes& known_;
+};
+
+AdmissionCase no_product_collapses(const Problem& problem, const NodeShapes& known) {
+  AdmissionCase made = work_case("no product collapses");
+  const Collapses collapses(problem, known);
+  std::vector<std::string> found;
+  made.applicable = false;
+  made.detail = "no product is summed";
+  for (std::size_t id = 0; id < known.shapes.size(); ++id) {
+    const Node& node = problem.graph.nodes[id];
+    if (!known.live[id]) continue;
+    made.applicable |= node.op == Op::kMatmul;
+    if (node.op != Op::kSum && node.op != Op::kMean) continue;
+    const std::size_t rank = known.shapes[static_cast<std::size_t>(node.operands[0])].size();
+    for (const std::int64_t axis : node.axes)
+      if (collapses.reaches_product(node.operands[0], rank - 1 - static_cast<std::size_t>(axis))) {
+        found.push_back(place_of(problem, node));
+        break;
+      }
+  }
+  if (made.applicable) made.detail.clear();
+  if (found.empty()) return made;
+  made.as_expected = false;
+  made.detail = fmt::format("{} sums a matrix product over an axis that only one factor has: a vector takes the matrix's place",
+                            listed(found));
+  return made;
+}
+
+}  // namespace
+
+Result<std::vector<AdmissionCase>> needed_work(const Admitting& admitting) {
+  KW_TRY(const NodeShapes known, node_shapes(admitting.problem, admitting.workload.axes));
+  std::vector<AdmissionCase> cases;
+  KW_TRY(AdmissionCase inputs, every_input_matters(admitting, known.operations));
+  cases.push_back(std::move(inputs));
+  KW_TRY(AdmissionCase operators, every_operator_matters(admitting, known));
+  cases.push_back(std::move(operators));
+  cases.push_back(no_product_collapses(admitting.problem, known));
+  return cases;
+}
+
+}  // namespace kw::problem
