@@ -86,11 +86,12 @@ class Part {  // the outputs of one phase
     pack_weights(threads);
     const std::int64_t width = kPanels * kWidth<T>, blocks = (positions_ + width - 1) / width;
     const std::int64_t work = std::max<std::int64_t>(1, depth_ * width * bands_ * kRows);
-    for_pieces(sizes_.batch * sizes_.groups * blocks, std::max<std::int64_t>(1, (1 << 16) / work), threads,
+    const std::int64_t images = sizes_.batch * sizes_.groups;
+    for_pieces(images * blocks, std::max<std::int64_t>(1, (1 << 18) / work), threads,
                [&](std::int64_t begin, std::int64_t end) {
                  Scratch scratch;
                  for (std::int64_t unit = begin; unit < end; ++unit)
-                   block(unit / blocks, unit % blocks * width, out, scratch);
+                   block(unit % images, unit / images * width, out, scratch);
                });
   }
 
@@ -99,6 +100,7 @@ class Part {  // the outputs of one phase
   struct Scratch {
     std::vector<Place> origins;
     std::vector<std::int64_t> targets;
+    std::int64_t located = -1;  // the first position that origins and targets are of
     std::vector<T> columns, sums;
   };
 
@@ -126,7 +128,7 @@ class Part {  // the outputs of one phase
     constexpr std::int64_t width = kWidth<T>;
     const std::int64_t count = std::min(kPanels * width, positions_ - first), panels = (count + width - 1) / width;
     const std::int64_t group = image % sizes_.groups;
-    locate(first, count, scratch);
+    if (scratch.located != first) locate(first, count, scratch);
     scratch.sums.assign(static_cast<std::size_t>(panels * bands_ * kRows * width), T{0});
     scratch.columns.resize(static_cast<std::size_t>(panels * width * std::min(kDepth, depth_)));
     const Tile<T> multiply = choose_tile<T>();
@@ -150,6 +152,7 @@ class Part {  // the outputs of one phase
 
   // Where the outputs of a block lie and where they look at x.
   void locate(std::int64_t first, std::int64_t count, Scratch& scratch) const {
+    scratch.located = first;
     scratch.origins.resize(static_cast<std::size_t>(count));
     scratch.targets.resize(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -176,12 +179,14 @@ class Part {  // the outputs of one phase
     for (std::int64_t k = 0; k < run; ++k) {
       const double* plane = x_ + (image * kernel_.in + (k0 + k) / taps) * sizes_.x_plane;
       const Place& shift = taps_[static_cast<std::size_t>((k0 + k) % taps)];
-      for (std::int64_t i = 0; i < count; ++i) {
-        const Place& origin = scratch.origins[static_cast<std::size_t>(i)];
-        const std::int64_t a = origin[0] + shift[0], b = origin[1] + shift[1], c = origin[2] + shift[2];
-        const bool within = inside(a, axes_[0].input) && inside(b, axes_[1].input) && inside(c, axes_[2].input);
-        scratch.columns[static_cast<std::size_t>((i / width * run + k) * width + i % width)] =
-            within ? element<T>(plane[(a * axes_[1].input + b) * axes_[2].input + c], absolute_) : T{0};
+      for (std::int64_t begin = 0; begin < count; begin += width) {
+        T* to = scratch.columns.data() + begin * run + k * width;
+        for (std::int64_t i = begin; i < std::min(count, begin + width); ++i) {
+          const Place& origin = scratch.origins[static_cast<std::size_t>(i)];
+          const std::int64_t a = origin[0] + shift[0], b = origin[1] + shift[1], c = origin[2] + shift[2];
+          const bool within = inside(a, axes_[0].input) & inside(b, axes_[1].input) & inside(c, axes_[2].input);
+          to[i - begin] = within ? element<T>(plane[(a * axes_[1].input + b) * axes_[2].input + c], absolute_) : T{0};
+        }
       }
     }
   }

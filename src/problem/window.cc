@@ -46,11 +46,10 @@ Status check_window(Op op, const Dim& length, const Window& window) {
   KW_TRY_VOID(at_least(op, "dilation", window.dilation, 1));
   KW_TRY(const Dim span, window_span(window));
   const bool pool = op == Op::kMaxPool || op == Op::kAvgPool;
-  if (pool && span.constant() && window.before.constant() && 2 * *window.before.constant() > *span.constant())
-    return fail(ErrorCode::kInvalid,
-                "{} with a padding of {} and windows that span {}; it is at most half, else a window may hold no "
-                "element",
-                op_name(op), window.before.text(), span.text());
+  if (pool && window.size.constant() && window.before.constant() &&
+      2 * *window.before.constant() > *window.size.constant())
+    return fail(ErrorCode::kInvalid, "{} with a padding of {} and windows of {}; it is at most half of them", op_name(op),
+                window.before.text(), window.size.text());
   if (op == Op::kConvTranspose) {
     const auto extra = window.after.constant(), step = window.step.constant(), dilation = window.dilation.constant();
     if (extra && step && dilation && *extra > 0 && *extra >= std::max(*step, *dilation))

@@ -158,3 +158,39 @@ ACTIVATIONS = {
 def _(r):
     name = r.choice(list(ACTIVATIONS))
     return case(f"{name}(x)", {"x": r.real(r.shape(least_size=0), "decimal", "wide", "special")}, ACTIVATIONS[name])
+
+
+# By the intervals from which operands come; the bound in ulp is both sides' together, as glibc and SLEEF state theirs.
+MORE_LIBM = {"tan": (-100, 100, 2), "asin": (-1, 1, 2), "acos": (-1, 1, 2), "atan": (-50, 50, 2), "sinh": (-30, 30, 4),
+             "cosh": (-30, 30, 4), "asinh": (-50, 50, 4), "acosh": (1, 50, 4), "atanh": (-1, 1, 4), "erfc": (-5, 10, 8),
+             "log10": (0.05, 50, 4)}
+
+
+@family("more functions of libm", 150, "2 to 8 ulp, both sides together; lgamma has zeros and poles, so absolutely too")
+def _(r):
+    form = r.random()
+    if form < 0.2:
+        a, b = r.broadcast_shapes(2)
+        text = r.choice(["atan2(x, y)", "atan2(x, -1)", "atan2(2, x)", "hypot(x, y)", "hypot(x, 3)"])
+        return case(text, {"x": r.real(a, "decimal", "special"), "y": r.real(b, "decimal", "special")}, 2)
+    shape = r.shape(least_size=0)
+    if form < 0.3:
+        return case("lgamma(x)", {"x": r.real(shape, "positive", "decimal", high=20.0)}, "8 * eps * maximum(1, abs(out))")
+    name = r.choice(list(MORE_LIBM))
+    low, high, ulps = MORE_LIBM[name]
+    return case(f"{name}(x)", {"x": r.real(shape, "decimal", "decimal", "special", low=low, high=high)}, ulps)
+
+
+MORE_ACTIVATIONS = {
+    "selu(x)": "eps * (3 * abs(out) + 3)", "elu(x)": "eps * (abs(out) + 2)", "elu(x, alpha=0.7)": "eps * (abs(out) + 2)",
+    "celu(x, 1.5)": "eps * (2 * abs(out) + 4)", "celu(x)": "eps * (abs(out) + 2)",  # exp(x) - 1 cancels: absolute
+    "mish(x)": "8 * eps * abs(out) + 1e-305", "softsign(x)": "3 * eps * abs(out)", "relu6(x)": "0 * eps",
+    "hardswish(x)": "eps * (4 * abs(out) + 2 * abs(x))", "hardsigmoid(x)": "4 * eps", "hardtanh(x)": "0 * eps",
+    "hardtanh(x, low=-3, high=0.5)": "0 * eps", "leaky_relu(x)": "eps * abs(out)", "leaky_relu(x, slope=0.25)": "eps * abs(out)",
+}
+
+
+@family("more activations", 120, "the roundings of the defining formula, on both sides")
+def _(r):
+    text = r.choice(list(MORE_ACTIVATIONS))
+    return case(text, {"x": r.real(r.shape(least_size=0), "decimal", "whole")}, MORE_ACTIVATIONS[text])

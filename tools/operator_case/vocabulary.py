@@ -75,7 +75,12 @@ VOCABULARY = {
     "divide": divide, "power": power,
     **{name: getattr(torch, name) for name in
        "abs sign floor ceil trunc round isnan isfinite square exp exp2 expm1 log log2 log1p sqrt rsqrt tanh erf sin cos relu sigmoid "
-       "matmul".split()},
+       "matmul tan asin acos atan sinh cosh asinh acosh atanh erfc log10 lgamma".split()},
+    **{name: (lambda f: lambda a, b: f(*torch.broadcast_tensors(real(a), real(b))))(getattr(torch, name)) for name in ("atan2", "hypot")},
+    **{name: getattr(torch.nn.functional, name) for name in "selu mish hardswish hardsigmoid softsign relu6".split()},
+    "leaky_relu": lambda x, slope=0.01: torch.nn.functional.leaky_relu(x, slope), "elu": lambda x, alpha=1: torch.nn.functional.elu(x, alpha),
+    "celu": lambda x, alpha=1: torch.nn.functional.celu(x, alpha),
+    "hardtanh": lambda x, low=-1, high=1: torch.nn.functional.hardtanh(x, low, high),
     "pow": power, "silu": torch.nn.functional.silu, "gelu": torch.nn.functional.gelu,
     "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
     "softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
