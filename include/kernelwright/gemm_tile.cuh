@@ -22,6 +22,9 @@ struct Matrix {
   int64_t stride;
 };
 
+// Any other operand is a type with `rows`, `columns` and load(row, column, chunk): elements from (row, column) on along
+// the row into an array, zeros where the operand ends. So a convolution is a product with columns that lie nowhere.
+
 enum class BLayout { kRows, kColumns };
 
 // A tile of kM × kN, of which each warp computes kWarpM × kWarpN. kAligned: rows of A and B begin at multiples of 16
@@ -42,8 +45,8 @@ struct GemmTile {
   // Calls store(row, column, x, y) for every pair of neighbours of the tile at (m0, n0) whose first lies within C, x being
   // the element at (row, column) and y the next one. All threads of the block call it together, with kSharedBytes of
   // dynamic shared memory.
-  template <typename Store>
-  __device__ static void multiply(const Matrix<T>& a, const Matrix<T>& b, int m0, int n0, const Store& store) {
+  template <typename A = Matrix<T>, typename B = Matrix<T>, typename Store>
+  __device__ static void multiply(const A& a, const B& b, int m0, int n0, const Store& store) {
     extern __shared__ __align__(128) unsigned char gemm_stages[];
     T* stages = reinterpret_cast<T*>(gemm_stages);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -113,6 +116,17 @@ struct GemmTile {
   __device__ static int k_row_offset(int row, int chunk) { return row * kK + (chunk ^ (row / 2 % 4)) * kChunk; }
   __device__ static int n_row_offset(int row, int chunk) { return row * kN + (chunk ^ (row % 8)) * kChunk; }
 
+  struct alignas(16) Chunk {
+    T at[kChunk];
+  };
+
+  template <typename Source>
+  __device__ static void copy_chunk(T* shared, const Source& from, int row, int column) {
+    Chunk chunk;
+    from.load(row, column, chunk.at);
+    *reinterpret_cast<Chunk*>(shared) = chunk;
+  }
+
   // One chunk to shared memory, zeros where the matrix ends.
   __device__ static void copy_chunk(T* shared, const Matrix<T>& from, int row, int column) {
     const int left = row < from.rows ? from.columns - column : 0;
@@ -120,16 +134,15 @@ struct GemmTile {
     if constexpr (kAligned) {
       cp_async_16(shared, source, left > 0);
     } else {
-      struct alignas(16) Chunk {
-        T at[kChunk];
-      } chunk;
+      Chunk chunk;
 #pragma unroll
       for (int i = 0; i < kChunk; ++i) chunk.at[i] = i < left ? source[i] : T(0.0f);
       *reinterpret_cast<Chunk*>(shared) = chunk;
     }
   }
 
-  __device__ static void load_stage(T* stage, const Matrix<T>& a, const Matrix<T>& b, int m0, int n0, int k0) {
+  template <typename A, typename B>
+  __device__ static void load_stage(T* stage, const A& a, const B& b, int m0, int n0, int k0) {
     static_assert(kM * 4 % kThreads == 0 && kN * 4 % kThreads == 0, "every thread copies equally many chunks");
 #pragma unroll
     for (int i = 0; i < kM * 4 / kThreads; ++i) {
