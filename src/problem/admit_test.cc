@@ -63,6 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
              "every operator matters", "'mean' in line 11", "f32[M, 1]"},
         Flaw{"SumOfAProduct", kProduct, "  y = sum((x @ w) / 2, axis=1, keepdims=true) * 1.5", "no product collapses", "'sum' in line 10",
              "f32[M, 1]"},
+        Flaw{"SumOfAConvolution", "  x: f32[2, K, M]\n  w: f32[N, K, 1]", "  y = sum(conv(x, w), axis=1)", "no product collapses",
+             "'sum' in line 10", "f32[2, M]"},
         Flaw{"MeanOfAProductWithBias", "  x: f32[M, K]\n  w: f32[K, N]\n  b: f32[N]", "  t = x @ w - b\n  y = mean(t, axis=1)",
              "no product collapses", "'mean' in line 12", "f32[M]"}),
     [](const auto& info) { return info.param.name; });
@@ -74,6 +76,7 @@ TEST(Admission, KeepsWhatIsSound) {
       {"product summed after a nonlinearity", kProduct, "  y = sum(relu(x @ w), axis=1)", "", "", "f32[M]"},
       {"sum over the contracted axis", kProduct, "  y = (x * 2) @ w", "", ""},
       {"clamp that clamps", "  x: f32[M, N]", "  y = clamp(x, -1, 1)", "", ""},
+      {"convolution summed after a nonlinearity", "  x: f32[2, K, M]\n  w: f32[N, K, 1]", "  y = sum(relu(conv(x, w)), axis=1)", "", "", "f32[2, M]"},
       {"a bias", "  x: f32[M, N]\n  b: f32[N]", "  y = x + b", "", ""},
       {"a weight of one", "  x: f32[M, N]\n  g: f32[N] ~ uniform(0.5, 1.5)", "  y = x * g", "", ""},
   };

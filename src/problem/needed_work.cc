@@ -189,13 +189,15 @@ class Collapses {
  public:
   Collapses(const Problem& problem, const NodeShapes& known) : problem_(problem), known_(known) {}
 
-  // Whether a matmul is reached from node `id`, summed over `axis` (counted from the last: 0, 1, …).
+  // Whether a matmul or a convolution is reached from node `id`, summed over `axis` (counted from the last: 0, 1, …).
   bool reaches_product(NodeId id, std::size_t from_last) const {
     const Node& node = problem_.graph.nodes[static_cast<std::size_t>(id)];
     const auto& shape = known_.shapes[static_cast<std::size_t>(id)];
     if (from_last >= shape.size() || shape[shape.size() - 1 - from_last] <= 1) return false;
     switch (node.op) {
       case Op::kMatmul: return from_last < 2;
+      case Op::kConv:
+      case Op::kConvTranspose: return from_last + 2 >= shape.size();  // images or channels
       case Op::kStore:
       case Op::kNegate: return reaches_product(node.operands[0], from_last);
       case Op::kAdd:
@@ -229,7 +231,7 @@ AdmissionCase no_product_collapses(const Problem& problem, const NodeShapes& kno
   for (std::size_t id = 0; id < known.shapes.size(); ++id) {
     const Node& node = problem.graph.nodes[id];
     if (!known.live[id]) continue;
-    made.applicable |= node.op == Op::kMatmul;
+    made.applicable |= node.op == Op::kMatmul || node.op == Op::kConv || node.op == Op::kConvTranspose;
     if (node.op != Op::kSum && node.op != Op::kMean) continue;
     const std::size_t rank = known.shapes[static_cast<std::size_t>(node.operands[0])].size();
     for (const std::int64_t axis : node.axes)
@@ -241,7 +243,7 @@ AdmissionCase no_product_collapses(const Problem& problem, const NodeShapes& kno
   if (made.applicable) made.detail.clear();
   if (found.empty()) return made;
   made.as_expected = false;
-  made.detail = fmt::format("{} sums a matrix product over an axis that only one factor has: a vector takes the matrix's place",
+  made.detail = fmt::format("{} sums a product over an axis that only one factor has: a vector takes the matrix's place",
                             listed(found));
   return made;
 }

@@ -144,7 +144,8 @@ TEST(Inputs, FollowTheirDistributions) {
 }
 
 TEST(Evaluate, DoesNotDependOnThreads) {
-  for (const char* name : {"row_softmax", "gemm_f16", "reduction", "attention_forward"}) {
+  for (const char* name : {"row_softmax", "gemm_f16", "reduction", "attention_forward", "conv2d", "conv_transpose2d",
+                           "depthwise_conv2d", "avg_pool2d", "max_pool2d"}) {
     const Problem problem = load(name);
     const Workload& workload = *admission_workload(problem);
     const auto inputs = make_inputs(problem, workload, 1);
