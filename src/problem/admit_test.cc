@@ -77,6 +77,7 @@ TEST(Admission, KeepsWhatIsSound) {
       {"sum over the contracted axis", kProduct, "  y = (x * 2) @ w", "", ""},
       {"clamp that clamps", "  x: f32[M, N]", "  y = clamp(x, -1, 1)", "", ""},
       {"convolution summed after a nonlinearity", "  x: f32[2, K, M]\n  w: f32[N, K, 1]", "  y = sum(relu(conv(x, w)), axis=1)", "", "", "f32[2, M]"},
+      {"a guard inside a function", "  x: f32[M, N]", "  y = logsumexp(x, axis=-1)", "", "", "f32[M]"},
       {"a bias", "  x: f32[M, N]\n  b: f32[N]", "  y = x + b", "", ""},
       {"a weight of one", "  x: f32[M, N]\n  g: f32[N] ~ uniform(0.5, 1.5)", "  y = x * g", "", ""},
   };

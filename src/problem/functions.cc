@@ -68,7 +68,10 @@ Result<NodeId> call_function(std::string_view name, const std::vector<Argument>&
     return failed;
   }
   Call call(arguments, builder, parser);
-  return function.make(call);
+  const NodeId first = builder.next();
+  KW_TRY(const NodeId result, function.make(call));
+  builder.mark_function(first, result);
+  return result;
 }
 
 }  // namespace kw::problem

@@ -71,6 +71,7 @@ struct Node {
   Dim groups = 1;              // convolutions
   bool count_padding = true;   // avg_pool: padding is part of the mean
   Span span;                   // where in the text
+  bool inside_function = false;  // a step of a function's expansion, not its result
 };
 
 struct Graph {

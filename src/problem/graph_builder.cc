@@ -20,6 +20,11 @@ Result<NodeId> GraphBuilder::add(Node node) {
   return static_cast<NodeId>(graph_.nodes.size() - 1);
 }
 
+void GraphBuilder::mark_function(NodeId first, NodeId result) {
+  for (NodeId id = first; id < next(); ++id)
+    if (id != result) graph_.nodes[static_cast<std::size_t>(id)].inside_function = true;
+}
+
 Result<SymbolicShape> GraphBuilder::broadcast_shape(const SymbolicShape& a, const SymbolicShape& b,
                                                     std::string_view what) const {
   SymbolicShape shape(std::max(a.size(), b.size()));

@@ -19,6 +19,9 @@ class GraphBuilder {
   explicit GraphBuilder(Graph& graph) : graph_(graph) {}
   void set_span(Span span) { span_ = std::move(span); }
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
+  NodeId next() const { return static_cast<NodeId>(graph_.nodes.size()); }
+  // The nodes made since `first` are steps of one function whose value is `result`.
+  void mark_function(NodeId first, NodeId result);
 
   Result<NodeId> input(std::int32_t index, DType dtype, SymbolicShape shape);
   Result<NodeId> constant(double value);

@@ -73,8 +73,9 @@ Result<AdmissionCase> every_input_matters(const Admitting& a, double cost) {
 
 // --- operators ----------------------------------------------------------------------------------------------
 
+// Steps inside a function are its own business: logsumexp guards against rows of -inf.
 bool may_be_left_out(const Node& node) {
-  if (node.operands.empty()) return false;
+  if (node.operands.empty() || node.inside_function) return false;
   switch (op_group(node.op)) {
     case OpGroup::kRound: return node.op != Op::kCast;  // a cast that loses nothing says what is in memory
     case OpGroup::kApproximate:

@@ -23,8 +23,8 @@ struct Admitting {  // what is being admitted, on one workload
 // Three cases, each an experiment or a fact of the graph, never a guess by names:
 //   "every input matters"     each input alone is filled anew (a constant one is scattered around its value): some
 //                             output must leave its budget. Else a kernel need not read it.
-//   "every operator matters"  each pointwise operator, and each reduction of axes of size one, is replaced by the
-//                             operand that has its shape: some output must change by a bit, on this or another of
+//   "every operator matters"  each pointwise operator, last step of a function, and reduction of axes of size one is
+//                             replaced by the operand that has its shape: some output must change by a bit, on this or another of
 //                             the problem's small workloads. Else the operator does nothing on such inputs: relu of
 //                             what is positive, clamp of what lies within, a bias of 0.
 //   "no product collapses"    no matmul is summed over an axis that only one of its operands has, with nothing
