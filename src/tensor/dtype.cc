@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "base/check.h"
 
@@ -122,7 +123,20 @@ uint32_t encode_ue8m0(double value, Rounding rounding) {
   return exponent > 127 ? 0xfeu : static_cast<uint32_t>(exponent + 127);
 }
 
+// To nearest even where the value and its rounding are normal: the bits of a double, rounded off and with another bias.
+std::optional<uint32_t> encode_normal(double value, const FloatFormat& f) {
+  const uint64_t word = std::bit_cast<uint64_t>(value), magnitude = word & ~(uint64_t{1} << 63);
+  const int shift = 52 - f.mantissa_bits;
+  if (!f.has_sign || magnitude >> 52 <= static_cast<uint64_t>(1023 - f.bias)) return std::nullopt;
+  const uint64_t rounded = (magnitude + ((uint64_t{1} << (shift - 1)) - 1) + ((magnitude >> shift) & 1)) >> shift;
+  const uint64_t held = (rounded - (static_cast<uint64_t>(1023 - f.bias) << f.mantissa_bits)) << f.low_zeros;
+  if (held > f.max_finite) return std::nullopt;  // infinities and NaN too
+  return static_cast<uint32_t>(held | word >> 63 << (f.exponent_bits + f.mantissa_bits + f.low_zeros));
+}
+
 uint32_t encode_float(double value, const FloatFormat& f, Rounding rounding, bool saturate) {
+  if (rounding == Rounding::kNearestEven)
+    if (const auto bits = encode_normal(value, f)) return *bits;
   if (std::isnan(value)) return f.nan;
   const bool negative = std::signbit(value);
   if (negative && !f.has_sign) return 0;

@@ -135,22 +135,18 @@ std::byte* Tensor::data() { return reinterpret_cast<std::byte*>(storage_.data())
 std::vector<double> Tensor::to_doubles() const {
   if (dtype_ == DType::kF64) return storage_;
   std::vector<double> values(static_cast<std::size_t>(size_));
-  if (dtype_ == DType::kF32) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      float element;
-      std::memcpy(&element, data() + i * sizeof element, sizeof element);
-      values[i] = element;
+  const auto convert = [&]<typename Element>(Element element, auto to_double) {
+    const std::byte* from = data();
+    for (double& value : values) {
+      std::memcpy(&element, from, sizeof element);
+      from += sizeof element;
+      value = to_double(element);
     }
-    return values;
-  }
-  if (dtype_ == DType::kF16 || dtype_ == DType::kBF16) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      std::uint16_t element;
-      std::memcpy(&element, data() + i * sizeof element, sizeof element);
-      values[i] = dtype_ == DType::kF16 ? f16_to_f32(element) : bf16_to_f32(element);
-    }
-    return values;
-  }
+    return std::move(values);
+  };
+  if (dtype_ == DType::kF32) return convert(float{}, [](float x) -> double { return x; });
+  if (dtype_ == DType::kF16) return convert(std::uint16_t{}, [](std::uint16_t h) -> double { return f16_to_f32(h); });
+  if (dtype_ == DType::kBF16) return convert(std::uint16_t{}, [](std::uint16_t h) -> double { return bf16_to_f32(h); });
   for (std::int64_t i = 0; i < size_; ++i) values[static_cast<std::size_t>(i)] = at(i);
   return values;
 }
