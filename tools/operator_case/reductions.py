@@ -43,6 +43,8 @@ def _(r):
         return Case([f"out = sum(x{tail})"], {"x": r.real(shape, "special")}, "nan_to_num(" + bound + ", posinf=0, nan=0)")
     styles = {"prod": ["near one"], "var": ["decimal", "whole"]}.get(name, ["decimal", "wide", "whole"])
     x = r.real(shape, *styles)
+    if name == "var" and math.prod(shape) > 1 and not axes and r.random() < 0.5:  # n / (n - 1) is two at the most
+        return Case([f"out = var(x, correction=1{keep})"], {"x": x}, f"2 * ({bound})")
     return Case([f"out = {name}(x{tail})"], {"x": x}, bound)
 
 

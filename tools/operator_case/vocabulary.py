@@ -89,7 +89,8 @@ VOCABULARY = {
     "where": lambda condition, a, b: torch.where(condition, *promoted(a, b)),
     "cast": lambda x, dtype: widened(torch.as_tensor(x).to(dtype)),
     "sum": over(lambda x, a, k: torch.sum(x, a, k)), "mean": over(torch.mean, True),
-    "var": over(lambda x, a, k: torch.var(x, a, correction=0, keepdim=k), True),
+    "var": lambda x, axis=None, correction=0, keepdims=False: over(
+        lambda x, a, k: torch.var(x, a, correction=correction, keepdim=k), True)(x, axis, keepdims),
     "prod": one_by_one(torch.prod), "max": over(torch.amax), "min": over(torch.amin), "any": over(torch.any), "all": over(torch.all),
     "argmax": pick(torch.argmax), "argmin": pick(torch.argmin), "cumsum": lambda x, axis=-1: torch.cumsum(x, axis),
     "softmax": lambda x, axis=-1: torch.softmax(x, axis), "log_softmax": lambda x, axis=-1: torch.log_softmax(x, axis),
