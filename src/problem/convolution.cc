@@ -3,6 +3,7 @@
 // phase of its step: the outputs that lie alike between the steps see the same elements of the kernel, and the
 // zeros that a step puts between elements are never made. Elements outside x are zeros that are multiplied.
 #include <array>
+#include <map>
 
 #include "problem/host_ops.h"
 #include "problem/matmul_tile.h"
@@ -36,22 +37,23 @@ Line whole_line(const Axis& axis) {
   return line;
 }
 
-// Of a transposed convolution: output y sees x[i] by tap t where y + before = i * step + t * dilation.
+// Of a transposed convolution: output y sees x[i] by tap t where y = i * step + t * dilation - before. Phases that see
+// nothing have no line.
 std::vector<Line> phase_lines(const Axis& axis) {
   const WindowNumbers& w = axis.window;
-  std::vector<Line> lines;
-  for (std::int64_t phase = 0; phase < std::min(w.step, axis.output); ++phase) {
-    Line line;
-    for (std::int64_t t = 0; t < axis.kernel; ++t) {
-      const std::int64_t at = phase + w.before - t * w.dilation;
-      if (at % w.step == 0) line.taps.push_back({t, at / w.step});
-    }
+  std::map<std::int64_t, Line> lines;  // by phase
+  for (std::int64_t t = 0; t < axis.kernel; ++t) {
+    const std::int64_t offset = t * w.dilation - w.before, phase = (offset % w.step + w.step) % w.step;
+    if (phase >= axis.output) continue;
+    Line& line = lines[phase];
+    line.taps.push_back({t, (phase - offset) / w.step});
     line.count = (axis.output - phase + w.step - 1) / w.step;
     line.first = phase;
     line.stride = w.step;
-    lines.push_back(std::move(line));
   }
-  return lines;
+  std::vector<Line> found;
+  for (auto& [phase, line] : lines) found.push_back(std::move(line));
+  return found;
 }
 
 struct Kernel {  // w as a matrix for each group: [channels out of a group][channels into a group][kernel]
@@ -224,6 +226,7 @@ void convolve(Op op, const Array& x, const Array& w, const std::vector<WindowNum
   kernel.group_stride = (transposed ? kernel.in : kernel.out) * w.shape[1] * kernel_size;
   kernel.out_stride = (transposed ? 1 : w.shape[1]) * kernel_size;
   kernel.in_stride = (transposed ? w.shape[1] : 1) * kernel_size;
+  std::fill_n(out, sizes.batch * shape[1] * sizes.out_plane, 0.0);  // where no tap looks
   std::array<std::vector<Line>, 3> lines;
   for (std::size_t axis = 0; axis < 3; ++axis)
     lines[axis] = transposed ? phase_lines(axes[axis]) : std::vector{whole_line(axes[axis])};

@@ -145,8 +145,9 @@ void windows(const Array& a, const std::vector<std::int64_t>& axes, const std::v
   auto strides = row_major_strides(a.shape);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
-    strides.push_back(strides[axis] * windows[i].dilation);
-    strides[axis] *= windows[i].step;
+    // What is larger than the axis moves nowhere: there is one element of it.
+    strides.push_back(strides[axis] * std::min(windows[i].dilation, a.shape[axis]));
+    strides[axis] *= std::min(windows[i].step, a.shape[axis]);
   }
   copy_strided(a.data, shape, strides, out, threads);
 }

@@ -47,7 +47,7 @@ Status check_window(Op op, const Dim& length, const Window& window) {
   KW_TRY(const Dim span, window_span(window));
   const bool pool = op == Op::kMaxPool || op == Op::kAvgPool;
   if (pool && window.size.constant() && window.before.constant() &&
-      2 * *window.before.constant() > *window.size.constant())
+      *window.before.constant() > *window.size.constant() / 2)
     return fail(ErrorCode::kInvalid, "{} with a padding of {} and windows of {}; it is at most half of them", op_name(op),
                 window.before.text(), window.size.text());
   if (op == Op::kConvTranspose) {
