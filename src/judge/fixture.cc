@@ -59,7 +59,7 @@ class Reader {
     number_ = 0;
     if (f.targets.empty()) f.targets = {"sm_80"};
     if (f.problem.empty() || f.verdict.empty()) return wrong("a fixture needs 'problem' and 'verdict'");
-    if (f.rung.empty() && f.verdict != "correct") return wrong("a fixture that fails needs its 'rung'");
+    if (f.rungs.empty() && f.verdict != "correct") return wrong("a fixture that fails needs its 'rung'");
     if (in_comment_) {
       if (!f.candidate.empty()) return wrong("'base' and 'candidate' belong into .case files");
       f.candidate = f.file;
@@ -87,7 +87,7 @@ class Reader {
     else if (key == "base" || key == "candidate") { KW_TRY(fixture_.candidate, resolve(fixture_.file, number_, value)); }
     else if (key == "target") fixture_.targets = words(value);
     else if (key == "verdict") fixture_.verdict = value;
-    else if (key == "rung") fixture_.rung = value;
+    else if (key == "rung") fixture_.rungs = words(value);
     else if (key == "says") KW_TRY_VOID(says(value));
     else if (key == "replace") {
       // Several in a row are several lines to be found together.
@@ -211,8 +211,10 @@ std::vector<std::string> mismatches(const Fixture& fixture, const Verdict& verdi
   const std::string_view got = name_of(verdict.outcome);
   const std::string rung = verdict.decided_by ? std::string(name_of(*verdict.decided_by)) : "";
   if (got != fixture.verdict) out.push_back(fmt::format("the verdict is {}, not {}", got, fixture.verdict));
-  if (rung != fixture.rung) {
-    out.push_back(fmt::format("rung {} decided, not {}", rung.empty() ? "none" : rung, fixture.rung.empty() ? "none" : fixture.rung));
+  const bool decided = fixture.rungs.empty() ? rung.empty() : std::count(fixture.rungs.begin(), fixture.rungs.end(), rung) > 0;
+  if (!decided) {
+    out.push_back(fmt::format("rung {} decided, not {}", rung.empty() ? "none" : rung,
+                              fixture.rungs.empty() ? "none" : fmt::format("{}", fmt::join(fixture.rungs, " or "))));
   }
   for (const std::string& says : fixture.says) {
     if (!std::regex_search(page, std::regex(says, std::regex::ECMAScript))) out.push_back("nowhere on the page: " + says);

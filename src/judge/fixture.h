@@ -23,7 +23,8 @@ struct Fixture {
   std::string candidate;             // path of the candidate; with edits, of the file that they change
   std::vector<Edit> edits;
   std::vector<std::string> targets;  // judged for each
-  std::string verdict, rung;         // rung: empty for correct
+  std::string verdict;
+  std::vector<std::string> rungs;    // one of which must decide; none for correct
   std::vector<std::string> says;     // regular expressions, each found on the page
   double host_deadline_s = 0, kernel_deadline_s = 0;  // 0: the judge's own
 };

@@ -58,7 +58,7 @@ Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options,
       SuiteCase c;
       c.name = fixture.name;
       c.target = target;
-      c.expected = verdict_text(fixture.verdict, fixture.rung);
+      c.expected = verdict_text(fixture.verdict, fmt::format("{}", fmt::join(fixture.rungs, " or ")));
       suite.cases.push_back(std::move(c));
       fixture_of.push_back(&fixture);
     }

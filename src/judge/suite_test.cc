@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "toolchain/toolchain.h"
 
 namespace kw::judge {
 namespace {
@@ -88,6 +89,26 @@ TEST_F(Folder, FindsFixturesAndWhatTheyName) {
   EXPECT_TRUE((*materialise((*found)[1], *folder_ / "out")).ends_with("cases/two"));
 }
 
+TEST(Fixtures, AreHeldAgainstVerdictRungAndPage) {
+  Fixture fixture;
+  fixture.verdict = "wrong";
+  fixture.rungs = {"smallest", "shapes"};
+  fixture.says = {"y\\[\\d+\\]"};
+  Verdict verdict;
+  verdict.outcome = Wrong{};
+  verdict.decided_by = Rung::kShapes;
+  EXPECT_TRUE(mismatches(fixture, verdict, "first wrong element: y[33]").empty());
+  EXPECT_EQ(mismatches(fixture, verdict, "first wrong element: z[33]"), std::vector<std::string>{"nowhere on the page: y\\[\\d+\\]"});
+  verdict.decided_by = Rung::kValues;
+  EXPECT_EQ(mismatches(fixture, verdict, "y[33]"), std::vector<std::string>{"rung values decided, not smallest or shapes"});
+  verdict.outcome = Correct{};
+  verdict.decided_by.reset();
+  EXPECT_EQ(mismatches(fixture, verdict, "y[33]").size(), 2u);
+  fixture.verdict = "correct";
+  fixture.rungs.clear();
+  EXPECT_TRUE(mismatches(fixture, verdict, "y[33]").empty());
+}
+
 TEST_F(Folder, AProblemAndItsCandidateMayLieTogether) {
   put("cases/x.problem", "problem x: \"x\"\ninputs:\n  a: f32[4]\noutputs:\n  y: f32[4]\nreference:\n  y = a * 2\nworkloads:\n"
                          "  smallest s:\ncandidates:\n  sm_80: \"x.cu\"\n");
@@ -120,6 +141,16 @@ TEST_F(Folder, SaysWhatIsWrongWithAFixtureAndWhere) {
   EXPECT_FALSE(find_fixtures(*folder_ / "nowhere"));
   put("empty/readme.txt", "");
   EXPECT_FALSE(find_fixtures(*folder_ / "empty"));
+}
+
+TEST_F(Folder, WhatCannotBeJudgedIsNotAsExpected) {
+  if (!toolchain::find_nvcc()) GTEST_SKIP() << "no nvcc";
+  put("cases/c.cu", "// problem: p.problem\n// verdict: correct\nint a;\n");   // the problem is an empty file
+  auto suite = run_suite(*folder_ / "cases", {});
+  ASSERT_TRUE(suite) << format_error(suite.error());
+  ASSERT_EQ(suite->cases.size(), 1u);
+  EXPECT_EQ(suite->cases[0].got, "error");
+  EXPECT_EQ(suite->as_expected(), 0u);
 }
 
 TEST(Fixtures, RegularExpressionsHaveALength) {
