@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ struct RunOptions {
   double deadline_s = 0;               // wall time for the whole plan; 0: none
   uint64_t max_warp_instructions = 0;  // per block; 0: the emulator's bound
   uint64_t max_findings = 20;
+  // A call after another: module variables are as the last run left them.
+  bool keep_variables = false;
 };
 
 struct StepReport {
@@ -70,9 +73,11 @@ class LoadedPlan {
   // Whole-buffer access by the buffer's name; the size must be the buffer's.
   virtual Status write(std::string_view buffer, std::span<const uint8_t> bytes) = 0;
   virtual Status read(std::string_view buffer, std::span<uint8_t> bytes) const = 0;
+  // The first byte of a buffer that nothing has written since reset(); none: all were, or the device cannot tell.
+  virtual Result<std::optional<uint64_t>> first_unwritten(std::string_view buffer) const = 0;
   // Puts the device in the state of a first call: outputs and workspace poisoned with 0xff bytes (NaN in
   // every floating type, -1 in every integer) and marked uninitialised, module variables at their initial
-  // values. Inputs stay, and so do the contents of inouts. run() does this first.
+  // values. Inputs stay, and so do the contents of inouts. run() does this first, but for RunOptions::keep_variables.
   virtual Status reset() = 0;
   virtual Result<RunReport> run(const RunOptions& options) = 0;
 };

@@ -194,6 +194,56 @@ TEST(EmulatorDevice, VariablesAndOtherSteps) {
   }
 }
 
+// y[0] = ++calls, y[1] stays as it is.
+constexpr char kCounter[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 calls = 7;
+.visible .entry count(.param .u64 y)
+{
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<2>;
+  ld.global.u32 %r1, [calls];
+  add.u32 %r1, %r1, 1;
+  st.global.u32 [calls], %r1;
+  ld.param.u64 %rd1, [y];
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+
+TEST(EmulatorDevice, VariablesOutliveACallWhenAskedAndBuffersDoNot) {
+  plan::Plan plan;
+  plan.target = "sm_80";
+  plan.modules.push_back({kCounter, plan::hash_of(kCounter)});
+  plan.buffers.push_back({"y", plan::Role::kOutput, 8, "i32", {2}, {1}});
+  plan::Launch launch;
+  launch.kernel = "count";
+  launch.params.assign(8, 0);
+  launch.relocations = {{0, {.buffer = 0}}};
+  plan.steps.emplace_back().action = launch;
+  auto loaded = make_emulator()->load(plan);
+  ASSERT_TRUE(loaded) << format_error(loaded.error());
+  const auto call = [&](bool keep) {
+    auto report = (*loaded)->run({.check_uninitialised = true, .keep_variables = keep});
+    EXPECT_TRUE(report && report->clean());
+    std::vector<uint8_t> bytes(8);
+    EXPECT_TRUE((*loaded)->read("y", bytes));
+    EXPECT_EQ(bytes[4], 0xff) << "poison";
+    const auto unwritten = (*loaded)->first_unwritten("y");
+    EXPECT_TRUE(unwritten.has_value());
+    EXPECT_EQ(*unwritten, std::optional<uint64_t>(4));
+    return int{bytes[0]};
+  };
+  EXPECT_EQ(call(false), 8);
+  EXPECT_EQ(call(true), 9);
+  EXPECT_EQ(call(true), 10);
+  EXPECT_EQ(call(false), 8);
+  ASSERT_TRUE((*loaded)->write("y", std::vector<uint8_t>(8, 1)));
+  EXPECT_EQ(*(*loaded)->first_unwritten("y"), std::nullopt);
+}
+
 TEST(EmulatorDevice, StepsThatTogetherTakeTooLongAreNotCompleted) {
   auto loaded = make_emulator()->load(add_plan(kCount));
   ASSERT_TRUE(loaded) << format_error(loaded.error());

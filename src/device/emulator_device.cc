@@ -72,17 +72,26 @@ class EmulatedPlan final : public LoadedPlan {
     return memory_->read(addresses_[index], bytes.data(), bytes.size());
   }
 
-  Status reset() override {
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const plan::Role role = plan_.buffers[i].role;
-      if (role == plan::Role::kOutput || role == plan::Role::kWorkspace) KW_TRY_VOID(poison(i));
+  Result<std::optional<uint64_t>> first_unwritten(std::string_view buffer) const override {
+    KW_TRY(const size_t index, find(buffer));
+    const uint64_t bytes = plan_.buffers[index].bytes;
+    if (memory_->all_initialised(addresses_[index], bytes)) return std::nullopt;
+    uint64_t written = 0, more = bytes;   // the first `written` bytes are, the first `more` are not
+    while (more - written > 1) {
+      const uint64_t middle = written + (more - written) / 2;
+      (memory_->all_initialised(addresses_[index], middle) ? written : more) = middle;
     }
+    return written;
+  }
+
+  Status reset() override {
+    KW_TRY_VOID(poison_all());
     for (const auto& program : programs_) KW_TRY_VOID(program->reset_variables());
     return {};
   }
 
   Result<RunReport> run(const RunOptions& options) override {
-    KW_TRY_VOID(reset());
+    KW_TRY_VOID(options.keep_variables ? poison_all() : reset());
     const Clock::time_point begin = Clock::now();
     RunReport report;
     report.completed = true;
@@ -175,6 +184,14 @@ class EmulatedPlan final : public LoadedPlan {
     return {};
   }
 
+  Status poison_all() {
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const plan::Role role = plan_.buffers[i].role;
+      if (role == plan::Role::kOutput || role == plan::Role::kWorkspace) KW_TRY_VOID(poison(i));
+    }
+    return {};
+  }
+
   Status poison(size_t index) {
     const uint8_t pattern = 0xff;
     if (plan_.buffers[index].bytes == 0) return {};
@@ -184,11 +201,15 @@ class EmulatedPlan final : public LoadedPlan {
   }
 
   Result<size_t> find(std::string_view name, size_t bytes) const {
+    KW_TRY(const size_t index, find(name));
+    if (plan_.buffers[index].bytes != bytes)
+      return fail(ErrorCode::kInvalid, "buffer '{}' has {} bytes, not {}", name, plan_.buffers[index].bytes, bytes);
+    return index;
+  }
+
+  Result<size_t> find(std::string_view name) const {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      if (plan_.buffers[i].name != name) continue;
-      if (plan_.buffers[i].bytes != bytes)
-        return fail(ErrorCode::kInvalid, "buffer '{}' has {} bytes, not {}", name, plan_.buffers[i].bytes, bytes);
-      return i;
+      if (plan_.buffers[i].name == name) return i;
     }
     return fail(ErrorCode::kNotFound, "the plan has no buffer '{}'", name);
   }

@@ -28,7 +28,7 @@ struct Options {
   bool check_uninitialised = false;  // reads of shared, global and local bytes never written
   bool count = false;                // Counters beyond instruction counts
   int threads = 0;                   // 0: all cores
-  uint64_t schedule_seed = 0;        // 0: round robin; others permute the order of warps and blocks
+  uint64_t schedule_seed = 0;        // 0: round robin; others permute warps and blocks, and move clocks and %smid
   enum class Completion : uint8_t { kEager, kLate } async_completion = Completion::kEager;
   uint64_t max_warp_instructions = 0;  // per block; 0: 2^40
   double deadline_s = 0;             // wall time of the launch; 0: none

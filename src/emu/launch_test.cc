@@ -175,6 +175,27 @@ LOOP:
   EXPECT_LE(r.out[0], 100u);
 }
 
+TEST(Launch, ASeedIsAnotherTimeAndPlace) {
+  const std::string text = kernel(R"(
+  .reg .b64 %t<2>;
+  mov.u64 %t1, %globaltimer;
+  shr.u64 %t1, %t1, 32;
+  cvt.u32.u64 %r0, %t1;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra STORE;
+  mov.u32 %r0, %smid;
+)");
+  const auto with = [&](uint64_t seed) { return run_text(text, {.block = {32, 1, 1}, .words = 32, .options = {.schedule_seed = seed}}).out; };
+  EXPECT_EQ(with(0)[0], 0u);
+  EXPECT_EQ(with(0)[1], 0u);
+  for (const uint64_t seed : {1, 2, 3}) {
+    EXPECT_NE(with(seed)[0], 0u);
+    EXPECT_NE(with(seed)[1], 0u);
+    EXPECT_EQ(with(seed), with(seed));
+  }
+  EXPECT_NE(with(1)[0], with(2)[0]);
+}
+
 constexpr const char* kHopper = ".version 8.3\n.target sm_90a\n.address_size 64\n";
 
 TEST(Launch, AClusterOfOneBlock) {

@@ -1,4 +1,5 @@
-// %tid, %clock and the rest (PTX ISA section 10). Clocks count executed warp instructions, so they repeat.
+// %tid, %clock and the rest (PTX ISA section 10). Clocks count executed warp instructions, from where the schedule says, so
+// they repeat.
 #include <array>
 #include <bit>
 
@@ -25,7 +26,7 @@ uint64_t uniform(const Warp& w, int id) {
     case kOne: return 1;
     case kWarpid: return w.index;
     case kNwarpid: return 64;
-    case kSmid: return b.linear_index % block.plan().sms;   // only a name for where a block might run
+    case kSmid: return (b.linear_index + block.plan().options->schedule_seed) % block.plan().sms;   // only a name for where a block might run
     case kNsmid: return block.plan().sms;
     case kGridid: return 1;
     case kClock: return block.clock() & 0xffffffffu;

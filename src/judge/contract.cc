@@ -23,6 +23,15 @@ CompileError device_code_error(const Error& error) {
   return out;
 }
 
+// The recorder binds parameters to what the problem declares, but its file lies where the candidate may write.
+bool is_as_declared(const plan::Buffer* buffer, const toolchain::Argument& argument) {
+  using Kind = toolchain::Argument::Kind;
+  if (argument.kind != Kind::kInput && argument.kind != Kind::kOutput) return true;
+  if (buffer == nullptr) return argument.kind == Kind::kInput;   // inputs may be left out
+  const auto bytes = plan::bytes_of(argument.dtype, argument.shape, plan::contiguous_strides(argument.shape));
+  return buffer->role == (argument.kind == Kind::kInput ? plan::Role::kInput : plan::Role::kOutput) && bytes && buffer->bytes == *bytes;
+}
+
 std::optional<Outcome> check_module(const plan::Module& module) {
   auto parsed = ptx::parse(module.ptx, "candidate.ptx");
   if (!parsed) return device_code_error(parsed.error());
@@ -48,11 +57,10 @@ Result<RungResult> contract_rung(Climb& climb) {
       violation.notes = status.error().notes;
       return RungResult{violation, ""};
     }
-    for (const auto& output : climb.problem.outputs) {
-      const plan::Buffer* buffer = c.plan.find_buffer(output.name);
-      if (buffer != nullptr && buffer->role == plan::Role::kOutput) continue;
-      violation.message = fmt::format("the output '{}' is not a parameter of the entry", output.name);
-      violation.notes = {fmt::format("add `kw::Out {}` to KW_ENTRY", output.name)};
+    for (const toolchain::Argument& argument : arguments_of(climb.problem, c.workload).arguments) {
+      if (is_as_declared(c.plan.find_buffer(argument.name), argument)) continue;
+      violation.message = fmt::format("the plan's buffer '{}' is not the problem's", argument.name);
+      violation.notes = {"candidates do not write the recorder's files"};
       return RungResult{violation, ""};
     }
     if (!c.plan.unjoined.empty()) {

@@ -24,6 +24,29 @@ std::span<const uint8_t> as_u8(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
 }
 
+Result<Execution> call(device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c,
+                       const std::vector<tensor::Tensor>& inputs, const device::RunOptions& options) {
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    // An input that the candidate does not name is not in its plan.
+    if (c.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
+    KW_TRY_VOID(loaded.write(problem.inputs[i].name, as_u8(inputs[i].bytes())));
+  }
+  Execution execution;
+  KW_TRY(execution.report, loaded.run(options));
+  if (!execution.report.completed) return execution;
+  for (const auto& output : problem.outputs) {
+    KW_TRY(auto shape, problem::shape_of(output, c.workload));
+    KW_TRY(auto tensor, tensor::Tensor::zeros(output.dtype, shape));
+    const auto bytes = tensor.bytes();
+    KW_TRY_VOID(loaded.read(output.name, std::span<uint8_t>(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())));
+    KW_TRY(const std::optional<uint64_t> byte, loaded.first_unwritten(output.name));
+    std::optional<int64_t>& element = execution.unwritten.emplace_back();
+    if (byte) element = static_cast<int64_t>(*byte * 8 / static_cast<uint64_t>(tensor::bits_of(output.dtype)));
+    execution.outputs.push_back(std::move(tensor));
+  }
+  return execution;
+}
+
 }  // namespace
 
 toolchain::Workload arguments_of(const problem::Problem& problem, const problem::Workload& workload) {
@@ -68,22 +91,20 @@ Result<Execution> execute(device::Device& device, const problem::Problem& proble
   device::LoadOptions load_options;
   load_options.layout_seed = layout_seed;
   KW_TRY(auto loaded, device.load(c.plan, load_options));
-  for (size_t i = 0; i < problem.inputs.size(); ++i) {
-    // An input that the candidate does not name is not in its plan.
-    if (c.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
-    KW_TRY_VOID(loaded->write(problem.inputs[i].name, as_u8(c.inputs[i].bytes())));
+  return call(*loaded, problem, c, c.inputs, options);
+}
+
+Result<Execution> execute_last(device::Device& device, const problem::Problem& problem, const Case& c,
+                               std::span<const std::vector<tensor::Tensor>* const> inputs, const device::RunOptions& options) {
+  KW_TRY(auto loaded, device.load(c.plan, {}));
+  device::RunOptions run = options;
+  Execution last;
+  for (const auto* each : inputs) {
+    KW_TRY(last, call(*loaded, problem, c, *each, run));
+    if (!last.report.clean()) break;
+    run.keep_variables = true;
   }
-  Execution execution;
-  KW_TRY(execution.report, loaded->run(options));
-  if (!execution.report.completed) return execution;
-  for (const auto& output : problem.outputs) {
-    KW_TRY(auto shape, problem::shape_of(output, c.workload));
-    KW_TRY(auto tensor, tensor::Tensor::zeros(output.dtype, shape));
-    const auto bytes = tensor.bytes();
-    KW_TRY_VOID(loaded->read(output.name, std::span<uint8_t>(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())));
-    execution.outputs.push_back(std::move(tensor));
-  }
-  return execution;
+  return last;
 }
 
 Result<std::optional<Wrong>> compare(const problem::Problem& problem, const Case& c, const Execution& execution,
@@ -93,7 +114,8 @@ Result<std::optional<Wrong>> compare(const problem::Problem& problem, const Case
     const auto& got = execution.outputs[i];
     KW_TRY(auto measured, problem::compare_output(problem, c.workload, i, got, c.reference, c.tolerance));
     metrics.push_back({c.name, problem.outputs[i].name, measured});
-    if (measured.passed() || wrong) continue;
+    const std::optional<int64_t> unwritten = execution.unwritten[i];
+    if ((measured.passed() && !unwritten) || wrong) continue;
     wrong.emplace();
     wrong->workload = c.name;
     wrong->output = problem.outputs[i].name;
@@ -104,6 +126,12 @@ Result<std::optional<Wrong>> compare(const problem::Problem& problem, const Case
       wrong->got = measured.first->got;
       wrong->expected = measured.first->reference;
       wrong->allowed = measured.first->allowed;
+    }
+    wrong->unwritten = unwritten && (!measured.first || *unwritten <= measured.first->index);
+    if (wrong->unwritten && !measured.first) {   // it holds the right value, and not by any doing of the candidate's
+      wrong->index = unflatten(got.shape(), *unwritten);
+      wrong->got = got.at(*unwritten);
+      wrong->expected = c.reference.outputs[i].at(*unwritten);
     }
   }
   return wrong;

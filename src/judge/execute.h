@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,9 +40,14 @@ Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int thre
 struct Execution {
   device::RunReport report;
   std::vector<tensor::Tensor> outputs;  // in the order of the problem's; empty when the run did not complete
+  std::vector<std::optional<int64_t>> unwritten;   // of each output: the first element that nothing has written
 };
 Result<Execution> execute(device::Device& device, const problem::Problem& problem, const Case& c,
                           const device::RunOptions& options, uint64_t layout_seed);
+
+// Calls one after another on a device where module variables outlive a call: the last one's.
+Result<Execution> execute_last(device::Device& device, const problem::Problem& problem, const Case& c,
+                               std::span<const std::vector<tensor::Tensor>* const> inputs, const device::RunOptions& options);
 
 // The failing comparison of the first output that is over its budget, if any; the metrics of all outputs are
 // appended to `metrics`.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kColumns = 100;
 constexpr size_t kShownGroups = 3;
+constexpr std::ptrdiff_t kFindingLines = 56;   // of a page; the first group is shown however long
 
 std::string wrap(std::string_view text, std::string_view indent) { return kw::wrap(text, indent, kColumns); }
 
@@ -23,6 +24,8 @@ std::string excerpt(const SourceText& source, const std::string& file, uint32_t 
   if (!source || file.empty() || line == 0) return "";
   return kw::excerpt(source(file), line, "    ", kColumns);
 }
+
+std::ptrdiff_t lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 std::string index_text(const std::vector<int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
 
@@ -66,6 +69,7 @@ struct Explain {
     std::string out = fmt::format("  workload {}\n", w.workload.text());
     out += wrap(fmt::format("first wrong element: {}{} = {:.8g}, should be {:.8g} (off by {:.3g}, allowed {:.3g})", w.output,
                             index_text(w.index), w.got, w.expected, std::abs(w.got - w.expected), w.allowed), "  ");
+    if (w.unwritten) out += "  nothing has written this element\n";
     out += wrap(fmt::format("{} of {} elements are outside the budget; max |error| {:.3g}, rmse {:.3g}, cosine {:.6f}",
                             w.metrics.failing, w.metrics.elements, w.metrics.max_abs, w.metrics.rmse, w.metrics.cosine), "  ");
     if (w.metrics.kind_mismatches > 0) {
@@ -79,7 +83,7 @@ struct Explain {
     out += fmt::format("  {}{} = {:.9g} with {}\n", n.output, index_text(n.index), n.first, n.first_schedule);
     out += fmt::format("  {}{} = {:.9g} with {}\n", n.output, index_text(n.index), n.second, n.second_schedule);
     out += fmt::format("  {} of {} elements differ\n", n.differing, n.elements);
-    return out + wrap("Both orders are legal on hardware: the answer depends on timing or on where buffers lie.", "  ");
+    return out + wrap("Both orders are legal on hardware: the answer depends on timing, on where buffers lie, or on earlier calls.", "  ");
   }
   std::string operator()(const Unsafe& u) const {
     std::string out = fmt::format("  workload {}\n", u.workload.text());
@@ -93,12 +97,14 @@ struct Explain {
       return at < u.elements.size() ? text_of(u.elements[at], finding) : std::string();
     };
     const std::vector<emu::FindingGroup> groups = emu::group(u.findings, reader);
-    for (size_t i = 0; i < std::min(groups.size(), kShownGroups); ++i) {
-      out += '\n';
-      out += emu::text_of(groups[i], reader);
+    size_t shown = 0;
+    for (; shown < std::min(groups.size(), kShownGroups); ++shown) {
+      const std::string text = '\n' + emu::text_of(groups[shown], reader);
+      if (shown > 0 && lines_of(out) + lines_of(text) > kFindingLines) break;
+      out += text;
     }
-    if (groups.size() > kShownGroups) {
-      const size_t more = groups.size() - kShownGroups;
+    if (groups.size() > shown) {
+      const size_t more = groups.size() - shown;
       out += fmt::format("\n  … and findings at {} more {} (--json gives all)\n", more, more == 1 ? "place" : "places");
     }
     if (u.numbers_right) {

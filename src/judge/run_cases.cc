@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "base/demangle.h"
 #include "base/parallel.h"
@@ -119,6 +120,26 @@ Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tal
   if (auto failed = judge_findings(climb, c, execution->report, numbers_right)) return RungResult{std::move(failed), ""};
   if (wrong) return RungResult{*wrong, ""};
   return RungResult{};
+}
+
+std::optional<Nondeterministic> first_difference(const Climb& climb, const Case& c, const Execution& a, const Execution& b) {
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const auto x = a.outputs[i].bytes(), y = b.outputs[i].bytes();
+    if (x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size()) == 0) continue;
+    Nondeterministic out;
+    out.workload = c.name;
+    out.output = climb.problem.outputs[i].name;
+    out.elements = a.outputs[i].size();
+    for (int64_t flat = 0; flat < out.elements; ++flat) {
+      if (a.outputs[i].bits_at(flat) == b.outputs[i].bits_at(flat)) continue;
+      if (out.differing++ > 0) continue;
+      out.index = unflatten(a.outputs[i].shape(), flat);
+      out.first = a.outputs[i].at(flat);
+      out.second = b.outputs[i].at(flat);
+    }
+    return out;
+  }
+  return std::nullopt;
 }
 
 void until_failure(uint64_t count, int threads, const std::function<bool(uint64_t)>& body) {

@@ -33,6 +33,9 @@ Result<RungResult> not_run(const Error& error);
 // Runs one case with every check and compares its outputs.
 Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tally);
 
+// The first element whose bits differ, of the first output that has one.
+std::optional<Nondeterministic> first_difference(const Climb& climb, const Case& c, const Execution& a, const Execution& b);
+
 // body(i) for indexes from 0 on, on up to `threads` threads, until one returns false: every index below the lowest that failed
 // is run, and none above a failed one is begun after it.
 void until_failure(uint64_t count, int threads, const std::function<bool(uint64_t)>& body);

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <span>
 
 #include "base/demangle.h"
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "judge/call_again.h"
 #include "judge/run_cases.h"
 #include "judge/shapes.h"
 #include "judge/values.h"
@@ -91,27 +91,6 @@ std::vector<Case*> schedule_subjects(Climb& climb) {
   }
   if (subjects.empty() && !climb.cases.empty()) subjects.push_back(&climb.cases.front());
   return subjects;
-}
-
-// The first element whose bits differ, per output.
-std::optional<Nondeterministic> first_difference(const Climb& climb, const Case& c, const Execution& a, const Execution& b) {
-  for (size_t i = 0; i < a.outputs.size(); ++i) {
-    const auto x = a.outputs[i].bytes(), y = b.outputs[i].bytes();
-    if (x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size()) == 0) continue;
-    Nondeterministic out;
-    out.workload = c.name;
-    out.output = climb.problem.outputs[i].name;
-    out.elements = a.outputs[i].size();
-    for (int64_t flat = 0; flat < out.elements; ++flat) {
-      if (a.outputs[i].bits_at(flat) == b.outputs[i].bits_at(flat)) continue;
-      if (out.differing++ > 0) continue;
-      out.index = unflatten(a.outputs[i].shape(), flat);
-      out.first = a.outputs[i].at(flat);
-      out.second = b.outputs[i].at(flat);
-    }
-    return out;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -266,7 +245,7 @@ Result<RungResult> schedules_rung(Climb& climb) {
                return RungResult{*differs, ""};
              }
            }
-           return RungResult{};
+           return call_again(climb, c, every_check(climb, threads));
          }));
   climb.schedules_run = tally.runs;
   if (result.failed) return result;

@@ -77,6 +77,7 @@ struct Wrong {
   std::string output;
   std::vector<int64_t> index;  // of the first failing element
   double got = 0, expected = 0, allowed = 0;
+  bool unwritten = false;      // nothing has written that element: what is there was there before
   tensor::ErrorMetrics metrics;
   std::string tolerance;  // how the budget was derived, one line
 };

@@ -102,7 +102,8 @@ struct OutcomeJson {
   Json operator()(const Wrong& w) const {
     return Json{{"workload", json_of(w.workload)}, {"output", w.output},       {"index", w.index},
                 {"got", number(w.got)},            {"expected", number(w.expected)},
-                {"allowed", number(w.allowed)},    {"tolerance", w.tolerance}, {"metrics", json_of(w.metrics)}};
+                {"allowed", number(w.allowed)},    {"unwritten", w.unwritten}, {"tolerance", w.tolerance},
+                {"metrics", json_of(w.metrics)}};
   }
   Json operator()(const Nondeterministic& n) const {
     return Json{{"workload", json_of(n.workload)}, {"output", n.output}, {"index", n.index},
