@@ -2,6 +2,7 @@
 # make build   build/release/kw
 # make test    setup, build, every test
 # make demo    setup, build, a short tour without a GPU
+# make mutants breaks the judge on purpose, in every way of tools/judge_mutants.txt: does a test notice? Half an hour.
 # make fmt     format the sources; make lint: clang-tidy; make clean: remove build/
 # Sanitizers: cmake --preset debug (ASan, UBSan) or tsan; cmake --build --preset debug; ctest --test-dir build/debug
 JOBS ?= $(shell nproc)
@@ -11,7 +12,7 @@ CTEST = $(or $(wildcard .venv/bin/ctest),ctest)
 CXX_CHOICE = $(shell for c in g++ g++-13 g++-12; do \
   [ "$$($$c -dumpversion 2>/dev/null | cut -d. -f1)" -ge 12 ] 2>/dev/null && { echo $$c; break; }; done)
 
-.PHONY: setup build test demo fmt fmt-check lint clean
+.PHONY: setup build test mutants demo fmt fmt-check lint clean
 
 setup:
 	@tools/setup.sh
@@ -24,6 +25,10 @@ build:
 test: setup
 	@$(MAKE) --no-print-directory build
 	@$(CTEST) --test-dir build/release --output-on-failure -j 2
+
+mutants: setup
+	@$(MAKE) --no-print-directory build
+	@tools/judge_mutants.py --jobs $(JOBS)
 
 demo: setup
 	@$(MAKE) --no-print-directory build

@@ -80,6 +80,8 @@ TEST(ErrorMetrics, Spacing) {
 
 TEST(ErrorMetrics, RefusesAnotherSize) {
   EXPECT_FALSE(compare(*Tensor::zeros(DType::kF32, {3}), *Tensor::adopt({2}, {1, 2})));
+  EXPECT_FALSE(compare(*Tensor::adopt({1}, {1}), *Tensor::adopt({2}, {1, 2})));
+  EXPECT_FALSE(compare(*Tensor::zeros(DType::kF32, {0}), *Tensor::adopt({2}, {1, 2}))) << "an empty answer";
   EXPECT_FALSE(compare(*Tensor::zeros(DType::kF32, {2}), *Tensor::zeros(DType::kF32, {2})));
 }
 
