@@ -242,6 +242,7 @@ TEST(EmulatorDevice, VariablesOutliveACallWhenAskedAndBuffersDoNot) {
   EXPECT_EQ(call(false), 8);
   ASSERT_TRUE((*loaded)->write("y", std::vector<uint8_t>(8, 1)));
   EXPECT_EQ(*(*loaded)->first_unwritten("y"), std::nullopt);
+  EXPECT_EQ(call(true), 9) << "and poisoned again";
 }
 
 TEST(EmulatorDevice, StepsThatTogetherTakeTooLongAreNotCompleted) {

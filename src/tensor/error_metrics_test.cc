@@ -57,6 +57,7 @@ TEST(ErrorMetrics, KindsOfNonFiniteValues) {
   EXPECT_TRUE(compared(DType::kF16, {kInf, 65504}, {1e5, 1e5}, wide).passed());
   EXPECT_FALSE(compared(DType::kF16, {65472}, {1e5}, wide).passed());
   EXPECT_FALSE(compared(DType::kF16, {-kInf}, {1e5}, wide).passed());
+  EXPECT_FALSE(compared(DType::kF16, {-65504}, {1e5}, wide).passed()) << "saturated at the other end";
   EXPECT_TRUE(compared(DType::kF16, {65504}, {65510}, Budget{8, 0}).passed()) << "rounds to 65504";
   const auto mixed = compared(DType::kF32, {kNan, 2}, {1, 2});
   EXPECT_EQ(mixed.compared, 1);
