@@ -2,6 +2,7 @@
 // code and no idea (exponents, shifts) with encode().
 #include "tensor/dtype.h"
 
+#include <array>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,6 +81,51 @@ TEST(DType, EveryValueAndEveryBoundaryOfEveryNarrowFormat) {
       check(f, std::nextafter(static_cast<double>(high), 0.0), n, low, high);
     }
   }
+}
+
+// Expected codes in the order of kModes.
+void expect_modes(double x, DType type, std::array<uint32_t, 5> expected) {
+  for (size_t i = 0; i < expected.size(); ++i)
+    for (bool saturate : {false, true})
+      ASSERT_EQ(encode(x, type, kModes[i], saturate), expected[i]) << name_of(type) << " " << std::hexfloat << x << " mode " << i;
+}
+
+TEST(DType, PowersOfTwoAndMidpointsOfScales) {   // ue8m0: the code is the exponent, ties go up
+  for (int k = -127; k <= 127; ++k) {
+    const auto n = static_cast<uint32_t>(k + 127), next = std::min(n + 1, 254u);
+    const double x = std::ldexp(1.0, k), middle = 1.5 * x;
+    expect_modes(x, DType::kUE8M0, {n, n, n, n, n});
+    expect_modes(std::nextafter(x, INFINITY), DType::kUE8M0, {n, n, n, n, next});
+    expect_modes(std::nextafter(middle, 0.0), DType::kUE8M0, {n, n, n, n, next});
+    expect_modes(middle, DType::kUE8M0, {next, next, n, n, next});
+    expect_modes(std::nextafter(2 * x, 0.0), DType::kUE8M0, {next, next, n, n, next});
+    ASSERT_EQ(decode(n, DType::kUE8M0), x);
+  }
+  expect_modes(0x1p200, DType::kUE8M0, {254, 254, 254, 254, 254});
+  for (uint32_t n = 0; n < 0x7e; ++n) {   // ue4m3: e4m3 without its sign
+    const auto low = static_cast<double>(value_by_formula(n, 3, 7)), high = static_cast<double>(value_by_formula(n + 1, 3, 7));
+    const double middle = (low + high) / 2;
+    expect_modes(low, DType::kUE4M3, {n, n, n, n, n});
+    expect_modes(middle, DType::kUE4M3, {n + n % 2, n + 1, n, n, n + 1});
+    expect_modes(std::nextafter(middle, 0.0), DType::kUE4M3, {n, n, n, n, n + 1});
+    expect_modes(std::nextafter(middle, 1e9), DType::kUE4M3, {n + 1, n + 1, n, n, n + 1});
+    ASSERT_EQ(encode(-high, DType::kUE4M3), 0u);
+  }
+}
+
+TEST(DType, PowersOfTwoAndMidpointsOfTf32) {
+  for (int k = -126; k <= 127; ++k) {
+    const auto one = static_cast<uint32_t>(k + 127) << 23, step = 1u << 13;
+    const double x = std::ldexp(1.0, k), half = std::ldexp(x, -11);
+    expect_modes(x, DType::kTF32, {one, one, one, one, one});
+    expect_modes(x + half, DType::kTF32, {one, one + step, one, one, one + step});
+    expect_modes(x + 3 * half, DType::kTF32, {one + 2 * step, one + 2 * step, one + step, one + step, one + 2 * step});
+    expect_modes(-x - half, DType::kTF32,
+                 {1u << 31 | one, 1u << 31 | (one + step), 1u << 31 | one, 1u << 31 | (one + step), 1u << 31 | one});
+    if (k > -126) expect_modes(x - half / 2, DType::kTF32, {one, one, one - step, one - step, one});
+  }
+  expect_modes(0x1p-136, DType::kTF32, {1u << 13, 1u << 13, 1u << 13, 1u << 13, 1u << 13});   // the least denormal
+  expect_modes(0x1p-137, DType::kTF32, {0, 1u << 13, 0, 0, 1u << 13});
 }
 
 TEST(DType, SpecialValues) {
