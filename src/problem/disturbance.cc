@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/check.h"
+#include "problem/lines.h"
 #include "tensor/error_metrics.h"
 
 namespace kw::problem {
@@ -33,8 +35,40 @@ void push(NodeId id, Buffer& result, const DisturbanceRule& rule, const Bound& b
              });
 }
 
+// Pushes by 2^-24 n |v|, n the number of factors so far.
+void push_products(const Node& node, NodeId id, const Array& a, Buffer& result, const DisturbanceRule& rule) {
+  const Extent extent = extent_along(a.shape, node.axes[0]);
+  push(id, result, rule, [&](std::int64_t i, double v) {
+    const std::int64_t at = i / extent.inner % extent.length;
+    return rule.unit * static_cast<double>(node.reverse ? extent.length - at : at + 1) * std::abs(v);
+  });
+}
+
+// The updates that each element takes, of any order: one chain.
+void push_scatter(const Node& node, NodeId id, const std::vector<Array>& operands, Buffer& result,
+                  const DisturbanceRule& rule) {
+  const auto run = [&](const Array& a, const Array& updates) {
+    Buffer sums(result.size());
+    const Status done = scatter(Op::kScatterAdd, a, operands[1], updates, node.axes[0], sums.data(), false, true,
+                                rule.threads);
+    KW_CHECK(done.has_value());  // it went well when the node was computed
+    return sums;
+  };
+  const Buffer magnitude = run(operands[0], operands[2]);
+  std::size_t updates = 1;
+  for (std::int64_t size : operands[2].shape) updates *= static_cast<std::size_t>(size);
+  const Buffer nothing(result.size()), ones(updates, 1);
+  const Buffer terms = run({nothing.data(), operands[0].shape}, {ones.data(), operands[2].shape});
+  push(id, result, rule, [&](std::int64_t i, double) {
+    const auto at = static_cast<std::size_t>(i);
+    return terms[at] == 0 ? 0 : rule.unit * (1 + std::sqrt(terms[at]) / 32) * magnitude[at];
+  });
+}
+
 void push_reduction(const Node& node, NodeId id, const std::vector<Array>& operands, const NodeShapes& plan,
                     Buffer& result, const DisturbanceRule& rule) {
+  if (node.op == Op::kCumprod) return push_products(node, id, operands[0], result, rule);
+  if (node.op == Op::kScatterAdd) return push_scatter(node, id, operands, result, rule);
   const auto index = static_cast<std::size_t>(id);
   const tensor::Shape& shape = plan.shapes[index];
   const double length = plan.lengths[index];
@@ -48,12 +82,15 @@ void push_reduction(const Node& node, NodeId id, const std::vector<Array>& opera
   else if (node.op == Op::kAvgPool)
     pool(node, operands[0], plan.windows[index], magnitude.data(), shape, false, true, rule.threads);
   else if (node.op == Op::kCumsum)
-    cumsum(operands[0], node.axes[0], magnitude.data(), false, true, rule.threads);
+    scan(node.op, operands[0], node.axes[0], node.reverse, magnitude.data(), false, true, rule.threads);
+  else if (node.op == Op::kScan)
+    recurrence(operands[0], operands[1], operands.size() > 2 ? operands[2].data : nullptr, node.axes[0], node.reverse,
+               magnitude.data(), false, true, rule.threads);
   else
     reduce(node.op, operands[0], node.axes, magnitude.data(), false, true, rule.threads);
   // A matmul, a convolution or a scan may run as one chain of n additions, a sum as sqrt(n) chains of sqrt(n).
   const bool chain = node.op == Op::kMatmul || node.op == Op::kConv || node.op == Op::kConvTranspose ||
-                     node.op == Op::kCumsum;
+                     node.op == Op::kCumsum || node.op == Op::kScan;
   const double scale = rule.unit * (1 + (chain ? std::sqrt(length) / 32 : std::sqrt(std::sqrt(length)) / 4));
   push(id, result, rule,
        [&](std::int64_t i, double) { return scale * magnitude[static_cast<std::size_t>(i)]; });

@@ -1,6 +1,4 @@
-#include <bit>
 #include <cmath>
-#include <limits>
 
 #include "base/check.h"
 #include "problem/host_ops.h"
@@ -26,15 +24,6 @@ double floor_quotient(double x, double y) {
   const double rest = std::fmod(x, y);
   const double whole = (x - rest) / y - (rest != 0 && (rest < 0) != (y < 0) ? 1 : 0);
   return whole == 0 ? std::copysign(0.0, x / y) : std::nearbyint(whole);
-}
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// To nearest even at `bits` bits after the leading one; x is finite.
-double keep_bits(double x, int bits) {
-  const auto word = std::bit_cast<std::uint64_t>(x);
-  const std::uint64_t low = std::uint64_t{1} << (52 - bits);
-  return std::bit_cast<double>((word + (low / 2 - 1) + ((word / low) & 1)) & ~(low - 1));
 }
 
 template <typename F>
@@ -208,37 +197,6 @@ void where(const Array& condition, const Array& a, const Array& b, double* out, 
       out[at + i] = condition.data[offsets[0] + i * steps[0]] != 0 ? a.data[offsets[1] + i * steps[1]]
                                                                    : b.data[offsets[2] + i * steps[2]];
   });
-}
-
-void round_to_dtype(DType dtype, const double* a, double* out, std::int64_t count, int threads) {
-  if (dtype == DType::kF64) return map([](double x) { return x; }, a, out, count, threads);
-  if (dtype == DType::kF32)
-    return map([](double x) { return static_cast<double>(static_cast<float>(x)); }, a, out, count, threads);
-  if (dtype == DType::kBool) return map([](double x) { return x != 0 ? 1.0 : 0.0; }, a, out, count, threads);
-  // Integer casts drop the fraction, as C and PyTorch do.
-  if (tensor::is_integer(dtype))
-    return map(
-        [&](double x) {
-          return tensor::decode(tensor::encode(x, dtype, tensor::Rounding::kTowardZero, true), dtype);
-        },
-        a, out, count, threads);
-  const tensor::FloatFormat* format = tensor::float_format(dtype);
-  KW_CHECK(format != nullptr);
-  // Normal values are those whose rounding is only a matter of mantissa bits.
-  const double largest = tensor::decode(format->max_finite, dtype);
-  const double least = format->has_sign ? std::ldexp(1.0, 1 - format->bias) : kInfinity;
-  const int bits = format->mantissa_bits;
-  map(
-      [&](double x) {
-        const double magnitude = std::abs(x);
-        return magnitude >= least && magnitude <= largest ? keep_bits(x, bits)
-                                                          : tensor::decode(tensor::encode(x, dtype), dtype);
-      },
-      a, out, count, threads);
-}
-
-void round_to_bits(int bits, double* values, std::int64_t count, int threads) {
-  map([bits](double x) { return std::isfinite(x) ? keep_bits(x, bits) : x; }, values, values, count, threads);
 }
 
 }  // namespace kw::problem

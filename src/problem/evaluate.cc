@@ -38,7 +38,8 @@ int truncated_bits(const Problem& problem, std::size_t output) {
 
 // Operators whose result on whole doubles may be -0.
 bool signs_zeros(Op op) {
-  return op == Op::kNegate || op == Op::kMultiply || op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kProd;
+  return op == Op::kNegate || op == Op::kMultiply || op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kProd ||
+         op == Op::kCumprod || op == Op::kScan;
 }
 
 class Interpreter {
@@ -60,7 +61,12 @@ class Interpreter {
     values_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (!plan_.live[i]) continue;
-      KW_TRY_VOID(compute(nodes[i], static_cast<NodeId>(i)));
+      if (Status done = compute(nodes[i], static_cast<NodeId>(i)); !done) {
+        Error error = std::move(done).error();
+        error.span = nodes[i].span;
+        error.source_line = std::string(line_of(problem_.text, nodes[i].span.line));
+        return fail(std::move(error));
+      }
       if (nodes[i].kind == Kind::kInteger && signs_zeros(nodes[i].op))  // integers have one zero: 1 / -i is inf there
         for (double& element : values_[i]) element += 0.0;
       finish(nodes[i], static_cast<NodeId>(i));
@@ -156,9 +162,6 @@ class Interpreter {
         concat(parts, node.axes[0], value.data());
         return {};
       }
-      case Op::kTake:
-        value.resize(static_cast<std::size_t>(count));
-        return take(operand(0), operand(1), node.axes[0], value.data());
       case Op::kPad:
         value.resize(static_cast<std::size_t>(count));
         pad(operand(0), *operand(1).data, node.axes, sliding, value.data(), shape, threads_);
@@ -183,7 +186,10 @@ class Interpreter {
         return {};
       case Op::kCast:
         value = result_buffer(node, id);
-        round_to_dtype(*node.dtype, operand(0).data, value.data(), count, threads_);
+        if (node.operands.size() > 1)
+          return round_by_chance(*node.dtype, node.saturate, operand(0), operand(1).data, value.data(), count,
+                                 threads_);
+        round_to_dtype(*node.dtype, operand(0).data, value.data(), count, threads_, node.rounding, node.saturate);
         return {};
       case Op::kWhere:
         value = result_buffer(node, id);
@@ -193,10 +199,27 @@ class Interpreter {
         value.resize(static_cast<std::size_t>(count));
         matmul(operand(0), operand(1), value.data(), shape, single_, false, threads_);
         return {};
+      case Op::kTake:
+      case Op::kGather:
+      case Op::kScatter:
+      case Op::kScatterAdd:
+      case Op::kScatterMax:
+      case Op::kScatterMin:
+      case Op::kSort:
+      case Op::kArgsort:
+      case Op::kScan:
       case Op::kCumsum:
+      case Op::kCumprod:
+      case Op::kCummax:
+      case Op::kCummin:
+      case Op::kPhilox:
+      case Op::kPhiloxBlocks:
+      case Op::kUniform: {
+        std::vector<Array> operands;
+        for (NodeId given : node.operands) operands.push_back(array(given));
         value.resize(static_cast<std::size_t>(count));
-        cumsum(operand(0), node.axes[0], value.data(), single_, false, threads_);
-        return {};
+        return evaluate_along(node, operands, value.data(), count, single_, threads_);
+      }
       default: break;
     }
     const OpGroup group = op_group(node.op);

@@ -96,8 +96,10 @@ Result<Value> ExpressionParser::place(Result<NodeId> made, const Token& token) c
 
 Result<NodeId> ExpressionParser::node_of(const Value& value, const Token& token) {
   if (!value.size) return value.node;
+  const Span before = builder_.span();  // what a call makes of its arguments is at the call
   point(token);
   KW_TRY(const Value made, place(builder_.size(*value.size), token));
+  builder_.set_span(before);
   return made.node;
 }
 
@@ -279,6 +281,10 @@ Result<Argument> ExpressionParser::parse_argument() {
   }
   argument.token = cursor_.peek();
   const std::string_view text = argument.token.text;
+  if (argument.token.form == Token::Form::kString) {
+    cursor_.next();
+    return argument;
+  }
   if (argument.token.form == Token::Form::kName && cursor_.peek(1).text != "(" &&
       scope_.find(text) == scope_.end()) {
     if (text == "true" || text == "True" || text == "false" || text == "False") {

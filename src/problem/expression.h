@@ -66,7 +66,7 @@ struct Argument {
   std::optional<std::vector<Value>> list;  // [a, b]
   std::optional<bool> flag;                // true, false
   std::optional<DType> dtype;
-};
+};  // a string is its token alone
 
 class ExpressionParser {
  public:

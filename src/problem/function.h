@@ -21,5 +21,8 @@ std::span<const Function> activation_functions(); // functions_activation.cc
 std::span<const Function> reduction_functions();  // functions_reduction.cc
 std::span<const Function> movement_functions();   // functions_movement.cc
 std::span<const Function> window_functions();     // functions_window.cc
+std::span<const Function> index_functions();      // functions_index.cc
+std::span<const Function> scan_functions();       // functions_scan.cc
+std::span<const Function> random_functions();     // functions_random.cc
 
 }  // namespace kw::problem

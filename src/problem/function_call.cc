@@ -105,4 +105,20 @@ Result<bool> Call::flag(std::string_view keyword, bool otherwise) {
   return *argument->flag;
 }
 
+Result<std::string_view> Call::word(std::string_view keyword, std::string_view otherwise) {
+  const Argument* argument = find(arguments_.size(), keyword);
+  if (argument == nullptr) return otherwise;
+  if (argument->token.form != Token::Form::kString)
+    return fail(parser_.error(argument->token, fmt::format("{} is a word in quotes", keyword)));
+  return argument->token.text;
+}
+
+Result<std::optional<NodeId>> Call::optional_tensor(std::size_t position, std::string_view keyword) {
+  const Argument* argument = find(position, keyword);
+  if (argument == nullptr) return std::optional<NodeId>();
+  if (!argument->value) return fail(parser_.error(argument->token, fmt::format("{} is a tensor", keyword)));
+  KW_TRY(const NodeId made, parser_.node_of(*argument->value, argument->token));
+  return std::optional(made);
+}
+
 }  // namespace kw::problem

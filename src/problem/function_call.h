@@ -30,9 +30,11 @@ class Call {
   Result<std::optional<std::vector<std::int64_t>>> axes(std::size_t position,
                                                         std::string_view keyword = "axis");
   Result<std::int64_t> axis(std::size_t position, std::int64_t otherwise);
-  Result<bool> flag(std::string_view keyword, bool otherwise);
-  Result<bool> keepdims() { return flag("keepdims", false); }
+  Result<bool> flag(std::string_view keyword, bool otherwise = false);
+  Result<bool> keepdims() { return flag("keepdims"); }
   Result<NodeId> tensor_or(std::size_t position, std::string_view keyword, double otherwise);
+  Result<std::string_view> word(std::string_view keyword, std::string_view otherwise);  // in quotes
+  Result<std::optional<NodeId>> optional_tensor(std::size_t position, std::string_view keyword);
 
   // Compositions; every step may fail.
   Result<NodeId> apply(Op op, NodeId a, NodeId b) { return builder.binary(op, a, b); }

@@ -7,7 +7,8 @@ namespace kw::problem {
 namespace {
 
 constexpr std::span<const Function> (*kFamilies[])() = {
-    pointwise_functions, activation_functions, reduction_functions, movement_functions, window_functions,
+    pointwise_functions, activation_functions, reduction_functions, scan_functions,
+    movement_functions,  window_functions,     index_functions,     random_functions,
 };
 
 const Function* find_function(std::string_view name) {

@@ -37,13 +37,28 @@ Result<NodeId> make_where(Call& call) {
   return call.builder.where(condition, a, b);
 }
 
+constexpr std::pair<std::string_view, tensor::Rounding> kRoundings[] = {
+    {"even", tensor::Rounding::kNearestEven}, {"away", tensor::Rounding::kNearestAway},
+    {"zero", tensor::Rounding::kTowardZero},  {"up", tensor::Rounding::kUp},
+    {"down", tensor::Rounding::kDown},
+};
+
 Result<NodeId> make_cast(Call& call) {
   KW_TRY(const NodeId x, call.tensor(0));
   const Argument* dtype = call.find(1, "dtype");
   if (dtype == nullptr || !dtype->dtype)
     return fail(ErrorCode::kInvalid,
                 "the second argument of cast is a dtype: f32, f16, bf16, e4m3, i32, bool …");
-  return call.builder.cast(x, *dtype->dtype);
+  KW_TRY(const std::string_view word, call.word("rounding", ""));
+  std::optional<tensor::Rounding> rounding;
+  for (const auto& [name, mode] : kRoundings)
+    if (word == name) rounding = mode;
+  if (!rounding && !word.empty())
+    return fail(ErrorCode::kInvalid, "no rounding '{}'; it is even, away (ties away from zero), zero, up or down",
+                word);
+  KW_TRY(const bool saturate, call.flag("saturate"));
+  KW_TRY(const auto bits, call.optional_tensor(call.positional(), "bits"));
+  return call.builder.cast(x, *dtype->dtype, rounding, saturate, bits);
 }
 
 constexpr Function kFunctions[] = {
@@ -89,7 +104,8 @@ constexpr Function kFunctions[] = {
     {"matmul", "matmul(a, b)", 2, 2, "", make_binary<Op::kMatmul>},
     {"clamp", "clamp(x, low, high)", 3, 3, "", make_clamp},
     {"where", "where(condition, a, b)", 3, 3, "", make_where},
-    {"cast", "cast(x, dtype)", 1, 2, "dtype", make_cast},
+    {"cast", "cast(x, dtype, rounding=\"even\", saturate=false, bits)", 1, 2, "dtype rounding saturate bits",
+     make_cast},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Functions along axes: reductions, scans, the softmax family.
+// Functions along axes: reductions, the softmax family.
 
 #include "problem/function.h"
 
@@ -74,12 +74,6 @@ Result<NodeId> make_var(Call& call) {  // mean((x - mean)^2), or with a correcti
   return call.apply(Op::kDivide, sum, terms);
 }
 
-Result<NodeId> make_cumsum(Call& call) {
-  KW_TRY(const NodeId x, call.tensor(0));
-  KW_TRY(const std::int64_t axis, call.axis(1, -1));
-  return call.builder.cumsum(x, axis);
-}
-
 template <Op op>
 Result<NodeId> make_condition_reduction(Call& call) {
   KW_TRY(const NodeId x, call.tensor(0));
@@ -102,7 +96,6 @@ constexpr Function kFunctions[] = {
     {"argmax", "argmax(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kArgmax>},
     {"argmin", "argmin(x, axis, keepdims=false)", 1, 2, kReduction, make_reduction<Op::kArgmin>},
     {"var", "var(x, axis, correction=0, keepdims=false)", 1, 3, "axis correction keepdims", make_var},
-    {"cumsum", "cumsum(x, axis=-1)", 1, 2, "axis", make_cumsum},
     {"softmax", "softmax(x, axis=-1)", 1, 2, "axis", make_softmax},
     {"log_softmax", "log_softmax(x, axis=-1)", 1, 2, "axis", make_log_softmax},
     {"logsumexp", "logsumexp(x, axis=-1, keepdims=false)", 1, 2, kReduction, make_logsumexp},

@@ -40,8 +40,8 @@ enum class OpGroup {
   kMove,         // exact: transpose, reshape, broadcast, slice, concat, select, comparisons, min, max, abs …
   kRound,        // correctly rounded in IEEE arithmetic: + - * and casts
   kApproximate,  // GPU approximations: division, exp, tanh, rsqrt …
-  kReduce,       // sum, mean, prod, matmul: error grows with the reduction length
-  kPick,         // argmax, argmin, max, min over axes: exact for exact operands
+  kReduce,       // sum, mean, prod, matmul, scans, scatter_add: error grows with the reduction length
+  kPick,         // argmax, argmin, max, min over axes, sorts, running extremes: exact for exact operands
 };
 OpGroup op_group(Op op);
 
@@ -57,12 +57,16 @@ struct Node {
   SymbolicShape shape;
   std::vector<NodeId> operands;
   std::vector<std::int64_t> axes;  // reductions: axes reduced, not negative, ascending; transpose:
-                                   // permutation; concat, softmax: one axis; slice: the axis;
-                                   // flip, and what has windows: in the order of the text
+                                   // permutation; concat, softmax: one axis; slice, scans, sorts,
+                                   // gather, scatter: the axis; flip, and what has windows: in the
+                                   // order of the text
   bool keepdims = false;       // reductions
+  bool reverse = false;        // scans: from the end; sorts: descending
   double value = 0;            // constant
   std::int32_t input = -1;     // input: index into Problem::inputs
   std::optional<DType> dtype;  // cast: target; store: what an honest implementation may keep it in
+  tensor::Rounding rounding = tensor::Rounding::kNearestEven;  // cast
+  bool saturate = false;       // cast: beyond the range the largest finite value, not infinity or NaN
   Dim start, stop;             // slice and arange: [start, stop); size: start is its value
   std::int64_t step = 1;       // slice, arange
   std::vector<Window> windows; // by axis of `axes`: pad, windows, pools (`before` is the padding at either end;

@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace kw::problem {
-namespace {
-
-constexpr std::string_view kUseCast = "use where(condition, 1, 0) or cast(condition, f32) first";
-
-}  // namespace
 
 Result<NodeId> GraphBuilder::add(Node node) {
   if (graph_.nodes.size() >= kMostNodes)
@@ -180,13 +175,33 @@ Result<NodeId> GraphBuilder::where(NodeId condition, NodeId a, NodeId b) {
   return add(std::move(made));
 }
 
-Result<NodeId> GraphBuilder::cast(NodeId a, DType dtype) {
+Result<NodeId> GraphBuilder::cast(NodeId a, DType dtype, std::optional<tensor::Rounding> rounding, bool saturate,
+                                  std::optional<NodeId> words) {
+  const bool rounds = tensor::is_float(dtype) && dtype != DType::kF64;
+  if (rounding && dtype == DType::kBool)
+    return fail(ErrorCode::kInvalid, "a cast to bool does not round; compare, as in x > 0.5");
+  if (saturate && !rounds)
+    return fail(ErrorCode::kInvalid, "saturate is of floating-point types narrower than f64; a cast to {} {}",
+                tensor::name_of(dtype), tensor::is_integer(dtype) ? "always saturates" : "has no need of it");
+  if (words && (rounding || !rounds || !tensor::is_signed(dtype)))
+    return fail(ErrorCode::kInvalid,
+                "bits are of a cast to a signed floating-point type narrower than f64, and take the place of rounding");
+  if (words && node(*words).kind != Kind::kInteger)
+    return fail(ErrorCode::kInvalid, "the bits of a cast are {}; they are integers below 2^32, such as philox makes",
+                kind_name(node(*words).kind));
   Node made;
   made.op = Op::kCast;
   made.kind = kind_of(dtype);
   made.shape = node(a).shape;
   made.operands = {a};
+  if (words) {
+    KW_TRY(const NodeId spread, grown(*words, node(a).shape));
+    made.operands.push_back(spread);
+  }
   made.dtype = dtype;
+  const bool whole = tensor::is_integer(dtype);
+  made.rounding = rounding.value_or(whole ? tensor::Rounding::kTowardZero : tensor::Rounding::kNearestEven);
+  made.saturate = saturate;
   return add(std::move(made));
 }
 
@@ -240,18 +255,6 @@ Result<NodeId> GraphBuilder::reduce(Op op, NodeId a, std::optional<std::vector<s
     else if (keepdims)
       made.shape.emplace_back(1);
   }
-  return add(std::move(made));
-}
-
-Result<NodeId> GraphBuilder::cumsum(NodeId a, std::int64_t axis) {
-  if (node(a).kind == Kind::kBoolean) return fail(ErrorCode::kInvalid, "'cumsum' of a boolean; {}", kUseCast);
-  Node made;
-  made.op = Op::kCumsum;
-  made.kind = node(a).kind;
-  made.shape = node(a).shape;
-  made.operands = {a};
-  KW_TRY(axis, axis_of(a, axis));
-  made.axes = {axis};
   return add(std::move(made));
 }
 

@@ -13,11 +13,13 @@ namespace kw::problem {
 
 inline constexpr std::size_t kMostNodes = 4096;
 inline constexpr std::size_t kMostAxes = 8;  // the rank of a tensor
+inline constexpr std::string_view kUseCast = "use where(condition, 1, 0) or cast(condition, f32) first";
 
 class GraphBuilder {
  public:
   explicit GraphBuilder(Graph& graph) : graph_(graph) {}
   void set_span(Span span) { span_ = std::move(span); }
+  const Span& span() const { return span_; }
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
   NodeId next() const { return static_cast<NodeId>(graph_.nodes.size()); }
   // The nodes made since `first` are steps of one function whose value is `result`.
@@ -30,11 +32,12 @@ class GraphBuilder {
   Result<NodeId> unary(Op op, NodeId a);
   Result<NodeId> binary(Op op, NodeId a, NodeId b);
   Result<NodeId> where(NodeId condition, NodeId a, NodeId b);
-  Result<NodeId> cast(NodeId a, DType dtype);
+  // No rounding: to nearest even, of integers toward zero. With `words`, by chance.
+  Result<NodeId> cast(NodeId a, DType dtype, std::optional<tensor::Rounding> rounding = std::nullopt,
+                      bool saturate = false, std::optional<NodeId> words = std::nullopt);
   Result<NodeId> store(NodeId a, DType dtype);
   // No axes: all of them. Axes may be negative.
   Result<NodeId> reduce(Op op, NodeId a, std::optional<std::vector<std::int64_t>> axes, bool keepdims);
-  Result<NodeId> cumsum(NodeId a, std::int64_t axis);
   Result<NodeId> matmul(NodeId a, NodeId b);
   Result<NodeId> transpose(NodeId a, std::vector<std::int64_t> permutation);
   Result<NodeId> swap_last_two(NodeId a);
@@ -54,6 +57,17 @@ class GraphBuilder {
   // graph_convolution.cc: x [batch, channels, sizes…]. The sizes of the windows are those of w.
   Result<NodeId> convolution(Op op, NodeId x, NodeId w, std::vector<Window> windows, Dim groups);
 
+  // graph_indexing.cc. The index of gather and scatter has as many axes as `a`; off the axis the sizes agree.
+  Result<NodeId> gather(NodeId a, NodeId index, std::int64_t axis);
+  Result<NodeId> scatter(Op op, NodeId a, NodeId index, NodeId updates, std::int64_t axis);
+  // Scans of one operand and sorts; reverse: from the end, descending.
+  Result<NodeId> along(Op op, NodeId a, std::int64_t axis, bool reverse);
+  // h = a h + b along the axis; the initial state has no such axis.
+  Result<NodeId> recurrence(NodeId a, NodeId b, std::optional<NodeId> initial, std::int64_t axis, bool reverse);
+  Result<NodeId> philox(NodeId seed, NodeId subsequence, NodeId offset);
+  Result<NodeId> philox_blocks(NodeId counter, NodeId key);
+  Result<NodeId> uniform(NodeId words);
+
   Result<std::int64_t> axis_of(NodeId a, std::int64_t axis) const;  // not negative, in range
 
  private:
@@ -62,6 +76,8 @@ class GraphBuilder {
   Status check_convolution(Op op, NodeId x, NodeId w, const Dim& groups) const;
   Result<SymbolicShape> broadcast_shape(const SymbolicShape& a, const SymbolicShape& b,
                                         std::string_view what) const;
+  Status check_index(Op op, NodeId index) const;          // integer
+  Result<NodeId> grown(NodeId a, SymbolicShape shape);  // broadcast, where it is not that shape already
 
   Graph& graph_;
   Span span_;

@@ -134,10 +134,7 @@ Result<NodeId> GraphBuilder::concat(const std::vector<NodeId>& parts, std::int64
 }
 
 Result<NodeId> GraphBuilder::take(NodeId a, NodeId index, std::int64_t axis) {
-  if (node(index).kind != Kind::kInteger)
-    return fail(ErrorCode::kInvalid,
-                "the index of take is {}; it must be integer: an i32 input, arange, or cast(…, i32)",
-                kind_name(node(index).kind));
+  KW_TRY_VOID(check_index(Op::kTake, index));
   KW_TRY(axis, axis_of(a, axis));
   Node made;
   made.op = Op::kTake;

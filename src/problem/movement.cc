@@ -152,24 +152,4 @@ void windows(const Array& a, const std::vector<std::int64_t>& axes, const std::v
   copy_strided(a.data, shape, strides, out, threads);
 }
 
-Status take(const Array& a, const Array& index, std::int64_t axis, double* out) {
-  std::int64_t outer = 1, inner = 1, picks = 1;
-  const auto along = static_cast<std::size_t>(axis);
-  for (std::size_t i = 0; i < along; ++i) outer *= a.shape[i];
-  for (std::size_t i = along + 1; i < a.shape.size(); ++i) inner *= a.shape[i];
-  for (std::int64_t size : index.shape) picks *= size;
-  const std::int64_t size = a.shape[along];
-  for (std::int64_t p = 0; p < picks; ++p) {
-    const double at = index.data[p];
-    if (!(at >= 0 && at < static_cast<double>(size)))
-      return fail(ErrorCode::kInvalid,
-                  "take: index {} at {} is outside an axis of size {}; fill the index with integers(0, …)",
-                  at, tensor::index_text(index.shape, p), size);
-    for (std::int64_t o = 0; o < outer; ++o)
-      std::copy_n(a.data + (o * size + static_cast<std::int64_t>(at)) * inner, inner,
-                  out + (o * picks + p) * inner);
-  }
-  return {};
-}
-
 }  // namespace kw::problem

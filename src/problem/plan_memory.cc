@@ -1,6 +1,7 @@
 #include "problem/plan_memory.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace kw::problem {
@@ -59,11 +60,16 @@ Status check_groups(const Problem& problem, const Node& node, const NodeShapes& 
                             op_name(node.op), x[1], tensor::shape_text(w), groups));
 }
 
+// The operand of a reduction whose elements are added up or picked from.
+std::size_t reduced_operand(Op op) {
+  return op == Op::kScatterAdd || op == Op::kScatterMax || op == Op::kScatterMin ? 2 : 0;
+}
+
 // Terms that one element of a reduction is made of.
 double length_of(const Node& node, const NodeShapes& known, const tensor::Shape& made) {
   const OpGroup group = op_group(node.op);
   if (group != OpGroup::kReduce && group != OpGroup::kPick) return 1;
-  const auto& shape = known.shapes[static_cast<std::size_t>(node.operands[0])];
+  const auto& shape = known.shapes[static_cast<std::size_t>(node.operands[reduced_operand(node.op)])];
   if (node.op == Op::kMatmul) return static_cast<double>(shape.back());
   double length = 1;
   if (node.op == Op::kConv || node.op == Op::kConvTranspose) {
@@ -126,8 +132,13 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
         known.matmul_operations += work;
       } else if (node.op == Op::kAvgPool || node.op == Op::kMaxPool) {
         work *= known.lengths.back();
+      } else if (node.op == Op::kSort || node.op == Op::kArgsort) {
+        work *= 1 + std::log2(1 + static_cast<double>((*shape)[static_cast<std::size_t>(node.axes[0])]));
+      } else if (node.op == Op::kPhilox || node.op == Op::kPhiloxBlocks) {
+        work *= 25;  // ten rounds of ten operations make four words
       } else if (group == OpGroup::kReduce || group == OpGroup::kPick) {
-        work = static_cast<double>(known.counts[static_cast<std::size_t>(node.operands[0])]);
+        const NodeId reduced = node.operands[reduced_operand(node.op)];
+        work = static_cast<double>(known.counts[static_cast<std::size_t>(reduced)]) * (node.op == Op::kScan ? 2 : 1);
       } else if (node.op == Op::kInput || node.op == Op::kReshape) {
         work = 0;
       }
@@ -164,10 +175,11 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!known.live[i]) continue;
     alive += 8.0 * static_cast<double>(known.counts[i]);
-    double scratch = 0;  // of the operator itself: packed operands, moved axes
+    double scratch = 0;  // of the operator itself: packed operands, moved axes, keys of a sort
     for (NodeId operand : nodes[i].operands)
       if (op_group(nodes[i].op) == OpGroup::kReduce || op_group(nodes[i].op) == OpGroup::kPick)
         scratch += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);
+    if (nodes[i].op == Op::kSort || nodes[i].op == Op::kArgsort) scratch *= 2;  // a key and a place
     known.peak_bytes = std::max(known.peak_bytes, alive + scratch);
     for (NodeId dead : known.freed[i])
       alive -= 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(dead)]);

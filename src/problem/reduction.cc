@@ -2,18 +2,13 @@
 #include <limits>
 
 #include "base/check.h"
-#include "problem/host_ops.h"
+#include "problem/lines.h"
 
 namespace kw::problem {
 namespace {
 
-constexpr std::int64_t kColumns = 128;
 constexpr std::int64_t kBlock = 1024;  // fp64 sums: rows or elements per partial sum
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Extent {
-  std::int64_t outer = 1, length = 1, inner = 1;
-};
 
 // fp32 kernels add in runs: a thread's own elements, then the threads' sums.
 std::int64_t block_of(std::int64_t length, bool single) {
@@ -210,33 +205,6 @@ void reduce(Op op, const Array& a, const std::vector<std::int64_t>& axes, double
     case Op::kArgmin: return fold(place_of_extreme<false>);
     default: KW_CHECK(!"a reduction");
   }
-}
-
-void cumsum(const Array& a, std::int64_t axis, double* out, bool single, bool absolute, int threads) {
-  Extent extent;
-  for (std::size_t i = 0; i < a.shape.size(); ++i) {
-    if (static_cast<std::int64_t>(i) < axis)
-      extent.outer *= a.shape[i];
-    else if (static_cast<std::int64_t>(i) == axis)
-      extent.length = a.shape[i];
-    else
-      extent.inner *= a.shape[i];
-  }
-  for_pieces(extent.outer * extent.inner,
-             std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, extent.length)), threads,
-             [&](std::int64_t begin, std::int64_t end) {
-               for (std::int64_t unit = begin; unit < end; ++unit) {
-                 const std::int64_t start =
-                     unit / extent.inner * extent.length * extent.inner + unit % extent.inner;
-                 double total = 0;
-                 for (std::int64_t i = 0; i < extent.length; ++i) {
-                   const double value = a.data[start + i * extent.inner];
-                   total += absolute ? std::abs(value) : value;
-                   if (single) total = static_cast<float>(total);
-                   out[start + i * extent.inner] = total;
-                 }
-               }
-             });
 }
 
 }  // namespace kw::problem

@@ -11,7 +11,7 @@ struct TextCase {
   std::string file;
   int line = 0;
   std::string title;
-  std::string directive;
+  std::string directive, arguments;  // "evaluate-error f32[2]"
   std::string text;
   std::string expected;
 };

@@ -1,4 +1,4 @@
-// Runs tests/problem/*.test. Directives: evaluate, refuse, refuse-statement.
+// Runs tests/problem/*.test. Directives: evaluate, evaluate-error, refuse, refuse-statement.
 #include "problem/text_case.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,9 @@ std::vector<TextCase> read_cases(const std::string& path) {
     } else if (state == kTitle && (line.empty() || line[0] == '#')) {
       if (line.size() > 2) current.title = line.substr(2);
     } else if (state == kTitle) {
-      current.directive = line;
+      const auto blank = line.find(' ');
+      current.directive = line.substr(0, blank);
+      current.arguments = blank == std::string::npos ? "" : line.substr(blank + 1);
       current.line = number;
       current.file = path;
       state = kText;
@@ -80,10 +82,10 @@ std::string errors_text(const std::vector<Error>& errors, bool whole_place) {
   return text;
 }
 
-void run_evaluate(const TextCase& c) {
-  std::string statements = c.text, nothing = c.expected;
-  const auto inputs = take_values(statements), outputs = take_values(nothing);
-  ASSERT_FALSE(outputs.empty());
+// The statements of a case as a problem, evaluated at the values given.
+Result<Evaluation> evaluate_case(const TextCase& c, const std::vector<Given>& outputs) {
+  std::string statements = c.text;
+  const auto inputs = take_values(statements);
   std::string text = "problem t: \"t\"\ninputs:\n";
   for (const Given& input : inputs) text += fmt::format("  {}: {} ~ constant(0)\n", input.name, input.type);
   text += "outputs:\n";
@@ -92,14 +94,24 @@ void run_evaluate(const TextCase& c) {
   std::istringstream lines(statements);
   for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
   text += "workloads:\n  smallest s:\n";
-  const auto problem = parse_problem(text, "case");
-  ASSERT_TRUE(problem) << format_error(problem.error());
-  const Workload& workload = problem->workloads.front();
+  KW_TRY(const Problem problem, parse_problem(text, "case"));
+  const Workload& workload = problem.workloads.front();
   std::vector<tensor::Tensor> tensors;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    tensors.push_back(*tensor::Tensor::from_doubles(
-        problem->inputs[i].dtype, *shape_of(problem->inputs[i], workload), inputs[i].values));
-  const auto evaluation = evaluate(*problem, workload, tensors);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    KW_TRY(tensor::Shape shape, shape_of(problem.inputs[i], workload));
+    KW_TRY(tensor::Tensor given,
+           tensor::Tensor::from_doubles(problem.inputs[i].dtype, std::move(shape), inputs[i].values));
+    tensors.push_back(std::move(given));
+  }
+  return evaluate(problem, workload, tensors);
+}
+
+void run_evaluate(const TextCase& c) {
+  std::string expected = c.expected;
+  const auto outputs = take_values(expected);
+  ASSERT_FALSE(outputs.empty());
+  ASSERT_EQ(expected, "");
+  const auto evaluation = evaluate_case(c, outputs);
   ASSERT_TRUE(evaluation) << format_error(evaluation.error());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const auto got = evaluation->outputs[o].to_doubles();
@@ -112,6 +124,15 @@ void run_evaluate(const TextCase& c) {
       EXPECT_TRUE(same) << outputs[o].name << " at " << i << ": " << got[i] << ", expected " << want;
     }
   }
+}
+
+// The last statement makes `out`, of the type that the case says after its directive.
+void run_evaluate_error(const TextCase& c) {
+  auto evaluation = evaluate_case(c, {{"out", c.arguments, {}}});
+  ASSERT_FALSE(evaluation);
+  ASSERT_TRUE(evaluation.error().span);
+  evaluation.error().span->column -= 2;  // of the statement in the case
+  EXPECT_EQ(errors_text({evaluation.error()}, false), c.expected);
 }
 
 void run_refuse(const TextCase& c) { EXPECT_EQ(errors_text(check_text(c.text, "case"), true), c.expected); }
@@ -138,6 +159,8 @@ class TextCaseTest : public testing::Test {
     SCOPED_TRACE(case_.file + ":" + std::to_string(case_.line) + ": " + case_.title);
     if (case_.directive == "evaluate")
       run_evaluate(case_);
+    else if (case_.directive == "evaluate-error")
+      run_evaluate_error(case_);
     else if (case_.directive == "refuse")
       run_refuse(case_);
     else if (case_.directive == "refuse-statement")
@@ -151,7 +174,7 @@ class TextCaseTest : public testing::Test {
 };
 
 const bool kRegistered = [] {
-  for (const char* name : {"evaluate", "errors", "window"}) {
+  for (const char* name : {"cast", "errors", "evaluate", "indexing", "random", "scan", "window"}) {
     const auto cases = read_cases(fmt::format("{}/tests/problem/{}.test", KW_SOURCE_DIR, name));
     if (cases.size() < 10) throw std::runtime_error("tests/problem is missing or empty");
     for (const TextCase& c : cases)

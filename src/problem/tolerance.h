@@ -21,7 +21,9 @@
 //                                              2^-24 (1 + n^(1/4) / 4) sum |t|   (sqrt(n) chains of sqrt(n))
 //                matmul, conv, cumsum, n terms t
 //                                              2^-24 (1 + sqrt(n) / 32) sum |t|  (one chain)
-//                prod of n                     2^-24 n |v|
+//                scan of n steps               the same; the terms of h are the b, each times the a after it
+//                scatter_add                   the same; n counts the updates that the element takes, 0 for none
+//                prod, cumprod of n            2^-24 n |v|
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
 //              moves, selections and casts add nothing. In a problem with an f64 output 2^-53 replaces 2^-24
 //              and 2^-51 replaces 2^-22.
