@@ -1,8 +1,11 @@
-// Evaluates the cases of a file that tools/operator_cases.py wrote and compares with PyTorch's results.
-// Usage: kw_operator_cases_test FILE. Exit code 1 and FILE:LINE for each case that differs. The head of
+// Evaluates the cases of a file that tools/operator_cases.py wrote and compares with PyTorch's results; with
+// --hostile gives their graphs other values instead, such as nan, infinities and indices from nowhere: evaluation must
+// end in every precision, and the number of threads must not show.
+// Usage: kw_operator_cases_test [--hostile] FILE. Exit code 1 and FILE:LINE for each case that fails. The head of
 // operators.golden has the format.
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "problem/evaluate.h"
 #include "problem/problem.h"
 
@@ -72,7 +76,9 @@ std::vector<Case> read(const std::string& path) {
   return cases;
 }
 
-kw::Result<std::vector<double>> result_of(const Case& c) {
+using kw::problem::EvaluateOptions;
+
+kw::Result<std::vector<double>> result_of(const Case& c, const EvaluateOptions& options) {
   std::string text = "problem t: \"t\"\ninputs:\n";
   for (const Value& input : c.inputs) text += fmt::format("  {}: {} ~ constant(0)\n", input.name, input.type);
   text += fmt::format("outputs:\n  out: {}\nreference:\n", c.expected.type);
@@ -86,8 +92,6 @@ kw::Result<std::vector<double>> result_of(const Case& c) {
     KW_TRY(auto input, kw::tensor::Tensor::from_doubles(problem.inputs[i].dtype, shape, c.inputs[i].elements));
     inputs.push_back(std::move(input));
   }
-  kw::problem::EvaluateOptions options;
-  options.threads = 1;
   KW_TRY(const auto evaluation, kw::problem::evaluate(problem, workload, inputs, options));
   return evaluation.outputs.front().to_doubles();
 }
@@ -108,9 +112,37 @@ bool agree(double got, double want, const Case& c, std::size_t i) {
   return false;
 }
 
+double hostile(kw::Rng& rng, double kept) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double values[] = {std::numeric_limits<double>::quiet_NaN(), inf, -inf, 0, -0.0, -1, 1, 3, 7, 24, 0.5, -2.5, 0x1p31,
+                               -0x1p31, 0x1p53, 0x1p63, -0x1p63, 0x1p64, 1e308, -1e308, 5e-324, 65504, 1e-8};
+  return rng.below(2) == 0 ? kept : values[rng.below(std::size(values))];
+}
+
+// What is wrong with the case on hostile values; empty: nothing. That they are refused, as an index of take may be, is right.
+std::string hostile_difference(Case c, kw::Rng& rng) {
+  for (Value& input : c.inputs)
+    for (double& element : input.elements) element = hostile(rng, element);
+  using kw::problem::Precision;
+  for (const auto precision : {Precision::kReference, Precision::kHonest, Precision::kDisturbed, Precision::kTruncated}) {
+    EvaluateOptions one, many;
+    one.precision = many.precision = precision;
+    one.threads = 1;
+    many.threads = 3;
+    const auto first = result_of(c, one), second = result_of(c, many);
+    if (first.has_value() != second.has_value()) return "refused with one number of threads only";
+    for (std::size_t i = 0; first && i < first->size(); ++i)
+      if (std::bit_cast<std::uint64_t>((*first)[i]) != std::bit_cast<std::uint64_t>((*second)[i]))
+        return fmt::format("element {} is {} with one thread, {} with three", i, (*first)[i], (*second)[i]);
+  }
+  return "";
+}
+
 // What is wrong; empty: nothing.
 std::string difference(const Case& c) {
-  const auto got = result_of(c);
+  EvaluateOptions options;
+  options.threads = 1;
+  const auto got = result_of(c, options);
   if (!got) return kw::format_error(got.error());
   if (got->size() != c.expected.elements.size())
     return fmt::format("{} elements, expected {}", got->size(), c.expected.elements.size());
@@ -124,17 +156,19 @@ std::string difference(const Case& c) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) return fmt::print(stderr, "usage: kw_operator_cases_test FILE\n"), 2;
-  const std::string path = arguments[1];
+  const bool is_hostile = count == 3 && std::string(arguments[1]) == "--hostile";
+  if (count != 2 && !is_hostile) return fmt::print(stderr, "usage: kw_operator_cases_test [--hostile] FILE\n"), 2;
+  const std::string path = arguments[count - 1];
   const auto cases = read(path);
   if (cases.empty()) return fmt::print(stderr, "{}: no cases\n", path), 2;
+  kw::Rng rng(1);
   int failed = 0;
   for (const Case& c : cases) {
-    const std::string wrong = difference(c);
+    const std::string wrong = is_hostile ? hostile_difference(c, rng) : difference(c);
     if (wrong.empty()) continue;
     ++failed;
     fmt::print("{}:{}: {}\n  {}\n", path, c.line, c.statements.back(), wrong);
   }
-  fmt::print("{} cases, {} differ\n", cases.size(), failed);
+  fmt::print("{} cases, {} fail\n", cases.size(), failed);
   return failed > 0 ? 1 : 0;
 }
