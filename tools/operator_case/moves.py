@@ -29,7 +29,7 @@ def index(r, shape):
             items.append(":")
     if rest:
         items.insert(split, "...")
-    while r.random() < 0.3 and len(items) < 8:
+    while r.random() < 0.3 and items.count("None") + len(shape) < 8:
         items.insert(r.randint(0, len(items)), "None")
     return "[" + ", ".join(items or ["..."]) + "]"
 

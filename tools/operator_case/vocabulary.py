@@ -87,7 +87,7 @@ VOCABULARY = {
     "minimum": extreme(torch.minimum), "maximum": extreme(torch.maximum),
     "clamp": lambda x, low, high: torch.minimum(torch.maximum(*torch.broadcast_tensors(*promoted(x, low))), promoted(x, high)[1]),
     "where": lambda condition, a, b: torch.where(condition, *promoted(a, b)),
-    "cast": lambda x, dtype: widened(torch.as_tensor(x).to(dtype)),
+    "cast": lambda x, dtype, saturate=False: widened(torch.as_tensor(x).to(dtype)),
     "sum": over(lambda x, a, k: torch.sum(x, a, k)), "mean": over(torch.mean, True),
     "var": lambda x, axis=None, correction=0, keepdims=False: over(
         lambda x, a, k: torch.var(x, a, correction=correction, keepdim=k), True)(x, axis, keepdims),

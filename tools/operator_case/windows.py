@@ -38,7 +38,7 @@ def pooled(functions, x, size, *arguments):
 
 def max_pool(x, size, step=None, padding=0, dilation=1, ceil=False):
     out = pooled([F.max_pool1d, F.max_pool2d, F.max_pool3d], x, size, step, padding, dilation, ceil)
-    return out.to(x.dtype)
+    return out if torch.isinf(out).any() else out.to(x.dtype)  # a window of nothing but padding: -inf of integers too
 
 
 def avg_pool(x, size, step=None, padding=0, ceil=False, count_padding=True):
