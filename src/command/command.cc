@@ -19,6 +19,8 @@ std::vector<Command> make_table() {
   std::vector<Command> table;
   table.push_back(judge_command());
   append(table, problem_commands());
+  table.push_back(problem_evaluate_command());
+  table.push_back(problem_import_command());
   append(table, plan_commands());
   table.push_back(asm_command());
   append(table, ptx_commands());

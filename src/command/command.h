@@ -72,6 +72,8 @@ Command asm_command();
 Command judge_command();
 std::vector<Command> plan_commands();
 std::vector<Command> problem_commands();
+Command problem_evaluate_command();
+Command problem_import_command();
 std::vector<Command> emu_commands();
 Command nvcc_command();
 std::vector<Command> ptx_commands();

@@ -6,6 +6,7 @@
 #include "base/jail.h"
 #include "base/subprocess.h"
 #include "command/command.h"
+#include "problem/python_place.h"
 #include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
 
@@ -52,6 +53,13 @@ Check jail_check() {
   return check;
 }
 
+Check python_check() {
+  const auto python = problem::find_python();
+  return {"Python with torch", python.has_value(), false,
+          python ? fmt::format("torch {} of Python {} at {}", python->torch, python->version, python->program) : "",
+          "python3 -m venv .venv && .venv/bin/pip install torch (kw problem import needs it)"};
+}
+
 bool has_avx2() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
@@ -68,6 +76,7 @@ Result<int> run(const Invocation&, const Output& output) {
       {"processor", has_avx2(), true, fmt::format("{} cores, AVX2", std::thread::hardware_concurrency()),
        "the emulator was built for AVX2: configure with -DKW_BASELINE=ON and build again"},
       disassembler_check(),
+      python_check(),
       program_check("addr2line", "source lines of host code", false, "apt-get install binutils"),
       program_check("nvidia-smi", "NVIDIA GPU", false, "none here: everything but timing works without one"),
   };

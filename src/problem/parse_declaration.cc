@@ -8,7 +8,7 @@ namespace kw::problem {
 namespace {
 
 constexpr std::size_t kMostProblemAxes = 64;
-constexpr std::size_t kMostTensors = 64;
+constexpr std::size_t kMostTensors = 1024;
 
 struct DistributionRule {
   std::string_view name;

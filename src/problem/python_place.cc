@@ -1,0 +1,86 @@
+#include "problem/python_place.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/source_text.h"
+#include "base/subprocess.h"
+
+namespace kw::problem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInstall =
+    "install it: python3 -m venv .venv && .venv/bin/pip install torch, or name a Python that has it in KW_PYTHON";
+
+// Six lines; the packages' folder is empty where there is no torch. Finding torch does not import it.
+constexpr const char* kProbe = R"(
+import importlib.metadata, importlib.util, os, sys
+torch = importlib.util.find_spec("torch")
+packages = os.path.dirname(os.path.dirname(torch.origin)) if torch and torch.origin else ""
+try: version = importlib.metadata.version("torch") if packages else ""
+except importlib.metadata.PackageNotFoundError: version = "of unknown version"
+print(os.path.abspath(sys.executable), sys.version.split()[0], sys.prefix, sys.base_prefix, packages, version, sep="\n")
+)";
+
+// The folder that the program runs in, and the program's own, with all above them.
+std::vector<fs::path> folders_above() {
+  std::vector<fs::path> folders;
+  std::error_code ignored;
+  for (fs::path folder : {fs::current_path(ignored), fs::read_symlink("/proc/self/exe", ignored).parent_path()})
+    for (; !folder.empty(); folder = folder.parent_path()) {
+      folders.push_back(folder);
+      if (folder == folder.root_path()) break;
+    }
+  return folders;
+}
+
+Result<PythonPlace> probe(const std::string& program) {
+  Command command;
+  command.argv = {program, "-c", kProbe};
+  command.cwd = std::string("/");  // where a person stands may hold a torch.py
+  command.wall_seconds = 60;
+  KW_TRY(const ProcessOutcome outcome, run_process(command));
+  if (!outcome.succeeded()) return fail(ErrorCode::kNotFound, "{} does not run: {}", program, describe(outcome));
+  std::vector<std::string> lines;
+  for (int i = 1; i <= 6; ++i) lines.emplace_back(line_of(outcome.out, i));
+  PythonPlace place{lines[0], lines[1], lines[5], lines[4], {}};
+  if (place.packages.empty()) return fail(ErrorCode::kNotFound, "{} (Python {}) has no torch", program, printable_text(place.version));
+  for (const std::string& folder : {lines[2], lines[3], lines[4]})
+    if (folder.starts_with('/') && folder != "/") place.installation.push_back(folder);
+  return place;
+}
+
+}  // namespace
+
+Result<PythonPlace> find_python() {
+  std::vector<std::string> programs;
+  if (const char* stated = std::getenv("KW_PYTHON"); stated != nullptr && *stated != '\0') {
+    programs = {stated};
+  } else {
+    std::error_code ignored;
+    for (const fs::path& folder : folders_above())
+      if (const fs::path program = folder / ".venv/bin/python"; fs::exists(program, ignored)) programs.push_back(program.string());
+    programs.emplace_back("python3");
+  }
+  Error error{ErrorCode::kNotFound, "no Python with torch, which evaluates the functions of section python", {}, {}, {}};
+  for (const std::string& program : programs) {
+    auto place = probe(program);
+    if (place) return place;
+    error.notes.push_back(place.error().message);
+  }
+  error.notes.emplace_back(kInstall);
+  return fail(std::move(error));
+}
+
+Result<std::string> find_python_worker() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const fs::path& place : {program.parent_path() / "share/kernelwright/python", fs::path(KW_PYTHON_FOLDER)})
+    if (const fs::path worker = place / "kernelwright/worker.py"; fs::exists(worker, ignored)) return fs::canonical(worker, ignored).string();
+  return fail(ErrorCode::kNotFound, "kernelwright/worker.py is neither in {} nor in {}; install the program again",
+              (program.parent_path() / "share/kernelwright/python").string(), KW_PYTHON_FOLDER);
+}
+
+}  // namespace kw::problem

@@ -1,0 +1,27 @@
+// Where Python with torch is, and our worker that calls a problem's Python functions in it. Nothing here runs code of a
+// problem. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::problem {
+
+struct PythonPlace {
+  std::string program;   // the interpreter itself, behind any shim
+  std::string version;   // "3.11.4"
+  std::string torch;     // version
+  std::string packages;  // the folder that holds torch
+  std::vector<std::string> installation;  // the folders that it reads when it runs
+};
+
+// KW_PYTHON when it is set; else the first that has torch of: .venv in the current folder, in the program's, in those above
+// them; python3 on PATH. Error kNotFound: what was tried and what to type.
+Result<PythonPlace> find_python();
+
+// kernelwright/worker.py of the installation (share/kernelwright beside the program's folder) or of the source tree.
+Result<std::string> find_python_worker();
+
+}  // namespace kw::problem

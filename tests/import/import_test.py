@@ -1,0 +1,69 @@
+"""kw problem import on the tasks beside this file, as a user runs it. 77 (skipped) where no Python has torch.
+
+    import_test.py KW
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE)
+    return done.returncode, done.stdout, done.stderr
+
+
+def expect(holds, what, text=""):
+    if not holds:
+        sys.exit(f"import_test: {what}\n{text}")
+
+
+def main(kw):
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = [f"tasks/{name}" for name in ("linear_relu.py", "normalised_image.py", "attention.py", "no_task.py", "outside.py", "random_output.py")]
+        code, out, err = run(kw, "problem", "import", "kernelbench", "--out", folder, "--report", f"{folder}/report.md", *tasks)
+        if "no Python with torch" in err:
+            print("SKIP: " + err.strip())
+            return 77
+        expect(code == 1, f"exit code {code}: three of the files are no tasks", out + err)
+        rows = {cells[1]: cells for line in open(f"{folder}/report.md") if line.startswith("|") for cells in [[c.strip() for c in line.split("|")]]}
+
+        for name in ("linear_relu", "normalised_image", "attention"):
+            expect(name in rows and rows[name][2] == "yes", f"{name} is imported", out + err)
+            expect(float(rows[name][5]) <= 1e-9, f"{name}: the reference and PyTorch agree in fp64", out)
+            code, out_check, err_check = run(kw, "problem", "check", f"{folder}/{name}.problem")
+            expect(code == 0 and not err_check, f"{name}.problem passes kw problem check", out_check + err_check)
+        expect("get_inputs" in rows["no_task"][7], "no_task: says what is missing", out)
+        expect("FileNotFoundError" in rows["outside"][7] or "PermissionError" in rows["outside"][7], "outside: the jail hides the machine", out)
+        expect("random" in rows["random_output"][7], "random_output: says why", out)
+
+        linear = open(f"{folder}/linear_relu.problem").read()
+        for line in ("x: f32[rows, features_in] ~ uniform(0, 1)", "layer_bias: f32[features_out] ~ uniform(-0.0316227766, 0.0316227766)",
+                     "real task: rows=4096, features_in=1000, features_out=520"):
+            expect(line in linear, f"linear_relu.problem says '{line}'", linear)
+        expect("unused" not in linear, "a layer that no output needs is left out", linear)
+
+        attention = open(f"{folder}/attention.problem").read()
+        expect(re.search(r"mask_tril = where\(arange\(\w+\) <= arange\(\w+\)\[:, None\], mask, 0.0\)", attention), "the mask is computed", attention)
+        expect("python:" not in attention, "attention needs no opaque operator", attention)
+
+        code, out, err = run(kw, "problem", "import", "module", "--out", folder, "modules/distances.py:nearest")
+        expect(code == 0 and re.search(r"distances +yes", out), "a function is imported", out + err)
+        distances = open(f"{folder}/distances.problem").read()
+        expect('"The squared distance to the nearest centre, and which it is."' in distances, "its first line describes it", distances)
+        expect("y0: f32[" in distances and "y1: i64[" in distances, "both results are outputs", distances)
+
+        code, out, err = run(kw, "problem", "evaluate", f"{folder}/distances.problem", "--workload", "least", "--out", f"{folder}/values")
+        expect(code == 0 and sorted(os.listdir(f"{folder}/values/outputs")) == ["y0.npy", "y1.npy"], "kw problem evaluate writes values", out + err)
+        code, _, err = run(kw, "problem", "evaluate", f"{folder}/distances.problem", "--workload", "odd", "--inputs", f"{folder}/values/inputs",
+                           "--out", f"{folder}/other")
+        expect(code == 2 and "wants f32" in err, "inputs of another workload are refused", err)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.path.abspath(sys.argv[1])))
