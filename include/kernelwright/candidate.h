@@ -39,13 +39,14 @@ namespace kw {
 enum class DType : int32_t {
   kBool, kInt8, kUInt8, kInt16, kUInt16, kInt32, kUInt32, kInt64, kUInt64,
   kFloat4E2M1, kFloat8E4M3, kFloat8E5M2, kFloat8E8M0, kFloat16, kBFloat16, kFloat32, kFloat64,
+  kInt4, kUInt4,
 };
 
 inline constexpr int kMaxRank = 8;
 
 constexpr int bits_of(DType type) {
   switch (type) {
-    case DType::kFloat4E2M1: return 4;
+    case DType::kFloat4E2M1: case DType::kInt4: case DType::kUInt4: return 4;
     case DType::kBool: case DType::kInt8: case DType::kUInt8: case DType::kFloat8E4M3:
     case DType::kFloat8E5M2: case DType::kFloat8E8M0: return 8;
     case DType::kInt16: case DType::kUInt16: case DType::kFloat16: case DType::kBFloat16: return 16;

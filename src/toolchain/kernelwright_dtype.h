@@ -26,7 +26,9 @@ inline int candidate_dtype(tensor::DType type) {
     case DType::kBF16: return 14;
     case DType::kF32: return 15;
     case DType::kF64: return 16;
-    case DType::kTF32: case DType::kE3M2: case DType::kE2M3: case DType::kUE4M3: case DType::kI4: case DType::kU4: return -1;
+    case DType::kI4: return 17;
+    case DType::kU4: return 18;
+    case DType::kTF32: case DType::kE3M2: case DType::kE2M3: case DType::kUE4M3: return -1;
   }
   return -1;
 }

@@ -214,6 +214,27 @@ TEST(Record, ContractErrors) {
   EXPECT_EQ(type.place.line, 6);
 }
 
+TEST(Record, IntegersOfFourBitsArePacked) {
+  KW_NEEDS_NVCC();
+  const Built built = build(R"(#include <kernelwright/candidate.h>
+__global__ void k(const uint32_t* x, const uint4* y, unsigned char* z) { z[threadIdx.x] = x[0] + y[0].x; }
+KW_ENTRY(kw::In x, kw::In y, kw::Out z, cudaStream_t stream) {
+  const bool known = x.dtype() == kw::DType::kInt4 && y.dtype() == kw::DType::kUInt4 && z.dtype() == kw::DType::kInt4;
+  k<<<known ? 3 : 1, 32, 0, stream>>>(x.data<uint32_t>(), y.data<uint4>(), z.data<unsigned char>());
+}
+)");
+  Workload packed;
+  packed.arguments = {tensor(Argument::Kind::kInput, "x", {3, 8}, "i4"), tensor(Argument::Kind::kInput, "y", {32}, "u4"),
+                      tensor(Argument::Kind::kOutput, "z", {3, 5}, "i4")};
+  auto result = recorded(built, packed);
+  ASSERT_TRUE(std::holds_alternative<plan::Plan>(result)) << std::get<Unrecordable>(result).message;
+  const auto& plan = std::get<plan::Plan>(result);
+  EXPECT_EQ(std::get<plan::Launch>(plan.steps.at(0).action).grid[0], 3u);
+  EXPECT_EQ(plan.buffers.at(0).bytes, 12u);
+  EXPECT_EQ(plan.buffers.at(1).bytes, 16u);
+  EXPECT_EQ(plan.buffers.at(2).bytes, 8u);  // 15 elements
+}
+
 TEST(Record, LaunchesOutsideTheLimits) {
   KW_NEEDS_NVCC();
   const Unrecordable shared = refused("KW_ENTRY(kw::In x, kw::Out y) {\n  k<<<1, 32, 100000>>>(x.data<float>(), y.data<float>());\n}\n");

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -256,8 +257,9 @@ int kw_register_entry(const kw::detail::Entry* entry) {
 
 [[noreturn]] void kw_contract_failed(const kw::detail::TensorView* view, const char* what, int32_t detail) {
   static constexpr const char* kNames[] = {"bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-                                           "float4_e2m1", "float8_e4m3", "float8_e5m2", "float8_e8m0", "float16", "bfloat16", "float32", "float64"};
-  const auto name = [](int32_t code) { return code >= 0 && code < 17 ? kNames[code] : "?"; };
+                                           "float4_e2m1", "float8_e4m3", "float8_e5m2", "float8_e8m0", "float16", "bfloat16", "float32", "float64",
+                                           "int4", "uint4"};
+  const auto name = [](int32_t code) { return code >= 0 && code < static_cast<int32_t>(std::size(kNames)) ? kNames[code] : "?"; };
   kw::runtime::Stop reason;
   reason.kind = "contract";
   reason.call = "data";
