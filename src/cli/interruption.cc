@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/leftover.h"
 
 namespace kw::cli {
 namespace {
@@ -30,10 +31,12 @@ sigset_t watched() {
 
 Interruption::Interruption(bool wanted) {
   if (!wanted) return;
-  auto folder = TempDir::create("kw");
+  auto folder = TempDir::create("kernelwright");
   if (!folder) return;
   folder->keep();
   folder_ = folder->path();
+  if (auto claim = claim_folder(folder_)) claim_ = std::move(*claim);
+  sweep_claimed_folders(std::filesystem::path(folder_).parent_path().string(), "kernelwright");
   if (const char* before = std::getenv("TMPDIR"); before != nullptr) {
     had_before_ = true;
     before_ = before;
@@ -48,8 +51,7 @@ Interruption::~Interruption() {
   if (folder_.empty()) return;
   pthread_kill(watcher_.native_handle(), kWakeUp);
   watcher_.join();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  remove_claimed_folder(folder_);
   if (had_before_) setenv("TMPDIR", before_.c_str(), 1);
   else unsetenv("TMPDIR");
 }
@@ -64,7 +66,7 @@ void Interruption::wait_for_signal() {
   // What still runs may be making files: again, until there is nothing to take away.
   std::error_code error;
   for (int i = 0; i < 100; ++i) {
-    std::filesystem::remove_all(folder_, error);
+    remove_claimed_folder(folder_);
     if (!std::filesystem::exists(folder_, error)) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -1,10 +1,13 @@
 // While a command works in temporary folders: SIGINT, SIGTERM and SIGHUP end the program as always, but first take those
-// folders away. All of them lie in one folder of this process, which TMPDIR names meanwhile.
+// folders away. All of them lie in one folder of this process, which TMPDIR names meanwhile. What SIGKILL left of earlier
+// ones is taken away first.
 #pragma once
 
 #include <atomic>
 #include <string>
 #include <thread>
+
+#include "base/unique_fd.h"
 
 namespace kw::cli {
 
@@ -21,6 +24,7 @@ class Interruption {
  private:
   void wait_for_signal();
   std::string folder_, before_;
+  UniqueFd claim_;
   bool had_before_ = false;
   std::atomic<bool> begun_{false};
   std::thread watcher_;

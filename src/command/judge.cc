@@ -19,6 +19,10 @@ judge::Options options_of(const Invocation& invocation) {
 }
 
 Result<int> run_one(const Invocation& invocation, const Output& output) {
+  if (invocation.text("candidate").ends_with(".problem") && !invocation.text("problem").ends_with(".problem")) {
+    return fail(Error{ErrorCode::kInvalid, fmt::format("{} is given as the candidate, but it is a problem", invocation.text("candidate")), {}, {},
+                      {fmt::format("the problem comes first: kw judge {} {}", invocation.text("candidate"), invocation.text("problem"))}});
+  }
   KW_TRY(auto problem, problem::load_problem(invocation.text("problem")));
   const judge::Options options = options_of(invocation);
   const std::string candidate = invocation.text("candidate");
@@ -96,7 +100,7 @@ Result<int> run(const Invocation& invocation, const Output& output) {
 Command judge_command() {
   return {{"judge"},
           "say whether a candidate computes a problem, and if not, where and why",
-          "Climbs the ladder: compile, record, contract, smallest, shapes, values, schedules; the first rung that fails decides.\n"
+          "Climbs the ladder: compile, record, contract, smallest, shapes, values, schedules, pieces; the first rung that fails decides.\n"
           "No GPU is needed. Exit code: 0 correct, 1 any other verdict, 2 unreadable input, 3 not checked.\n"
           "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu\n"
           "         kw judge --suite problems --junit verdicts.xml",

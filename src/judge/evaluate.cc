@@ -7,6 +7,7 @@
 #include "arch/target.h"
 #include "base/check.h"
 #include "judge/evidence.h"
+#include "judge/minimise.h"
 #include "judge/rungs.h"
 
 namespace kw::judge {
@@ -20,7 +21,7 @@ struct Step {
 constexpr Step kLadder[kRungs] = {
     {Rung::kCompile, compile_rung},   {Rung::kRecord, record_rung}, {Rung::kContract, contract_rung},
     {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kValues, values_rung},
-    {Rung::kSchedules, schedules_rung},
+    {Rung::kSchedules, schedules_rung}, {Rung::kPieces, pieces_rung},
 };
 
 uint64_t secret_seed() {
@@ -34,13 +35,13 @@ Correct summarise(const Climb& climb) {
   correct.workloads = static_cast<int>(climb.cases.size());
   correct.values = climb.values_run;
   correct.schedules = climb.schedules_run;
-  for (const auto& output : climb.problem.outputs) {
+  for (const auto& output : climb.problem.outputs) {   // and pieces
     const Correct::Output* worst = nullptr;
     for (const auto& m : climb.metrics) {
       if (m.output != output.name) continue;
       if (worst == nullptr || m.metrics.budget_used > worst->metrics.budget_used) worst = &m;
     }
-    if (worst != nullptr) correct.outputs.push_back(*worst);
+    if (worst != nullptr) (output.piece ? correct.pieces : correct.outputs).push_back(*worst);
   }
   return correct;
 }
@@ -58,7 +59,7 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
   }
   KW_TRY(auto nvcc, toolchain::find_nvcc());
   Climb climb{problem, candidate_path, options, options.seed ? *options.seed : secret_seed(), nvcc, device::make_emulator(),
-              {}, {}, 0, {}, 0, 0};
+              {}, {}, 0, {}, 0, 0, {}};
 
   Verdict verdict;
   verdict.problem = problem.name;
@@ -75,6 +76,7 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
     if (progress) progress(report, false);
     const auto begin = std::chrono::steady_clock::now();
     KW_TRY(auto result, kLadder[i].climb(climb));
+    minimise(climb, report.rung, result);
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     report.detail = result.detail;
     report.status = result.failed ? RungReport::Status::kFailed : RungReport::Status::kPassed;

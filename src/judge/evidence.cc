@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/leftover.h"
 #include "toolchain/toolchain.h"
 
 namespace kw::judge {
@@ -54,6 +55,10 @@ class Reader {
     out.options.schedules = number<int>(options, "schedules", -1);
     out.options.kernel_deadline_s = number<double>(options, "kernel_deadline_s", -1);
     out.options.host_deadline_s = number<double>(options, "host_deadline_s", -1);
+    // Verdicts of earlier versions lack it.
+    if (options.is_object() && options.contains("record_deadline_s")) {
+      out.options.record_deadline_s = number<double>(options, "record_deadline_s", -1);
+    }
     const Json& evidence = member(root_, "evidence");
     out.evidence.problem = text(evidence, "problem");
     const Json& sources = member(evidence, "sources");
@@ -67,7 +72,8 @@ class Reader {
     if (out.options.judge_shapes < 0 || out.options.judge_shapes > 1000) complain("options/judge_shapes");
     if (out.options.value_changes < 0 || out.options.value_changes > 1000) complain("options/value_changes");
     if (out.options.schedules < 0 || out.options.schedules > 1000) complain("options/schedules");
-    if (!(out.options.kernel_deadline_s > 0) || !(out.options.host_deadline_s > 0)) complain("options");
+    for (const double seconds : {out.options.kernel_deadline_s, out.options.host_deadline_s, out.options.record_deadline_s})
+      if (!(seconds > 0)) complain("options");
     if (!wrong_.empty()) {
       return fail(Error{ErrorCode::kInvalid, fmt::format("'{}' is missing from the verdict or not what it should be", wrong_), Span{file_, 0, 0, 0}, {}, {}});
     }
@@ -133,12 +139,14 @@ Result<std::pair<std::string, std::string>> restore(const std::string& folder, c
   return std::pair(problem_file, candidate);
 }
 
-// What both verdicts must agree on: all but times, paths and remarks about the machine. A mangled name of a kernel
-// in an unnamed namespace holds a hash of the file's path; the readable one stays.
+// What both verdicts must agree on: all but times, paths, remarks about the machine, what a crashed program printed (addresses)
+// and what was found within a budget of seconds. A mangled name of a kernel in an unnamed namespace holds a hash of the file's path; the readable one stays.
 void drop_paths(Json& json) {
   if (json.is_object()) {
     json.erase("kernel");
     json.erase("log");
+    json.erase("minimal");
+    json.erase("printed");
   }
   if (json.is_structured()) for (Json& each : json) drop_paths(each);
 }
@@ -164,6 +172,7 @@ Result<Evidence> evidence_of(const problem::Problem& problem, const std::string&
 Result<std::string> store(const std::string& folder, const problem::Problem& problem, const Verdict& verdict) {
   KW_TRY_VOID(make_folder(folder + "/objects"));
   KW_TRY_VOID(make_folder(folder + "/verdicts"));
+  for (const char* part : {"/objects", "/verdicts"}) sweep_unfinished(folder + part);
   std::error_code error;
   const auto put = [&](const std::string& place, const std::string& text) -> Status {
     if (fs::exists(place, error)) return {};

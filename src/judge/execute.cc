@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "judge/pattern.h"
+#include "judge/values.h"
 #include "problem/inputs.h"
 
 namespace kw::judge {
@@ -54,6 +56,7 @@ toolchain::Workload arguments_of(const problem::Problem& problem, const problem:
   toolchain::Workload out;
   for (const auto& input : problem.inputs) out.arguments.push_back(tensor_argument(Kind::kInput, input, workload));
   for (const auto& output : problem.outputs) out.arguments.push_back(tensor_argument(Kind::kOutput, output, workload));
+  for (const auto& piece : problem.pieces) out.arguments.push_back(tensor_argument(Kind::kPiece, piece, workload));
   for (const auto& [name, value] : workload.axes) {
     toolchain::Argument argument;
     argument.kind = Kind::kInteger;
@@ -86,6 +89,19 @@ Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int thre
   return {};
 }
 
+bool is_representable(const problem::Problem& problem, const Case& c) {
+  const bool specials = has_specials(c.workload);
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    if (!std::isfinite(c.tolerance.outputs[i].plain_error) || !std::isfinite(c.tolerance.outputs[i].disturbed_error)) return false;
+    const tensor::FloatFormat* format = tensor::float_format(problem.outputs[i].dtype);
+    const double largest = format == nullptr ? HUGE_VAL : tensor::decode(format->max_finite, problem.outputs[i].dtype);
+    for (const double value : c.reference.outputs[i].f64()) {
+      if (!(std::abs(value) <= largest) && !(specials && !std::isfinite(value))) return false;
+    }
+  }
+  return true;
+}
+
 Result<Execution> execute(device::Device& device, const problem::Problem& problem, const Case& c,
                           const device::RunOptions& options, uint64_t layout_seed) {
   device::LoadOptions load_options;
@@ -107,10 +123,13 @@ Result<Execution> execute_last(device::Device& device, const problem::Problem& p
   return last;
 }
 
-Result<std::optional<Wrong>> compare(const problem::Problem& problem, const Case& c, const Execution& execution,
-                                     std::vector<Correct::Output>& metrics) {
-  std::optional<Wrong> wrong;
+Result<Comparison> compare(const problem::Problem& problem, const Case& c, const Execution& execution,
+                           std::vector<Correct::Output>& metrics) {
+  Comparison comparison;
   for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    // How a NaN gets from the inputs to the outputs is the kernel's affair: fmaxf may drop it on a way that meets it again.
+    if (problem.outputs[i].piece && has_specials(c.workload)) continue;
+    std::optional<Wrong>& wrong = problem.outputs[i].piece ? comparison.piece : comparison.output;
     const auto& got = execution.outputs[i];
     KW_TRY(auto measured, problem::compare_output(problem, c.workload, i, got, c.reference, c.tolerance));
     metrics.push_back({c.name, problem.outputs[i].name, measured});
@@ -118,23 +137,26 @@ Result<std::optional<Wrong>> compare(const problem::Problem& problem, const Case
     if ((measured.passed() && !unwritten) || wrong) continue;
     wrong.emplace();
     wrong->workload = c.name;
-    wrong->output = problem.outputs[i].name;
+    wrong->first.tensor = problem.outputs[i].name;
     wrong->metrics = measured;
     wrong->tolerance = c.tolerance.outputs[i].text();
+    KW_TRY(const auto failing, tensor::failing_elements(got, c.reference.outputs[i], c.tolerance.outputs[i].budget));
+    wrong->pattern = pattern_of(got.shape(), failing);
     if (measured.first) {
-      wrong->index = unflatten(got.shape(), measured.first->index);
-      wrong->got = measured.first->got;
-      wrong->expected = measured.first->reference;
-      wrong->allowed = measured.first->allowed;
+      wrong->first.index = unflatten(got.shape(), measured.first->index);
+      wrong->first.got = measured.first->got;
+      wrong->first.expected = measured.first->reference;
+      wrong->first.allowed = measured.first->allowed;
     }
-    wrong->unwritten = unwritten && (!measured.first || *unwritten <= measured.first->index);
-    if (wrong->unwritten && !measured.first) {   // it holds the right value, and not by any doing of the candidate's
-      wrong->index = unflatten(got.shape(), *unwritten);
-      wrong->got = got.at(*unwritten);
-      wrong->expected = c.reference.outputs[i].at(*unwritten);
+    wrong->first.unwritten = unwritten && (!measured.first || *unwritten <= measured.first->index);
+    if (wrong->first.unwritten && !measured.first) {   // it holds the right value, and not by any doing of the candidate's
+      wrong->first.index = unflatten(got.shape(), *unwritten);
+      wrong->first.got = got.at(*unwritten);
+      wrong->first.expected = c.reference.outputs[i].at(*unwritten);
     }
   }
-  return wrong;
+  if (comparison.output && comparison.piece) comparison.output->first_wrong_piece = comparison.piece->first;
+  return comparison;
 }
 
 std::vector<int64_t> unflatten(const tensor::Shape& shape, int64_t flat) {

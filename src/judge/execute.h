@@ -37,6 +37,11 @@ toolchain::Workload arguments_of(const problem::Problem& problem, const problem:
 
 Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads);
 
+// Of a prepared case: whether honest work can give these results, for none overflows its dtype, or did on the way. What a
+// kernel should give where the exact answer is too large for the output is not for the judge to say. NaN and infinities in
+// the inputs are to come out as the reference says.
+bool is_representable(const problem::Problem& problem, const Case& c);
+
 struct Execution {
   device::RunReport report;
   std::vector<tensor::Tensor> outputs;  // in the order of the problem's; empty when the run did not complete
@@ -49,10 +54,13 @@ Result<Execution> execute(device::Device& device, const problem::Problem& proble
 Result<Execution> execute_last(device::Device& device, const problem::Problem& problem, const Case& c,
                                std::span<const std::vector<tensor::Tensor>* const> inputs, const device::RunOptions& options);
 
-// The failing comparison of the first output that is over its budget, if any; the metrics of all outputs are
-// appended to `metrics`.
-Result<std::optional<Wrong>> compare(const problem::Problem& problem, const Case& c, const Execution& execution,
-                                     std::vector<Correct::Output>& metrics);
+// The failing comparisons of the first output and of the first piece that are over their budgets, if any.
+struct Comparison {
+  std::optional<Wrong> output, piece;
+};
+// The metrics of all outputs and pieces are appended to `metrics`.
+Result<Comparison> compare(const problem::Problem& problem, const Case& c, const Execution& execution,
+                           std::vector<Correct::Output>& metrics);
 
 std::vector<int64_t> unflatten(const tensor::Shape& shape, int64_t flat);
 

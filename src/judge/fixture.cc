@@ -97,8 +97,10 @@ class Reader {
       if (fixture_.edits.empty()) return wrong("'with' needs a 'replace' before it");
       std::string& with = fixture_.edits.back().with;
       with += (last_key_ == "with" ? "\n" : "") + value;
-    } else if (key == "host-deadline" || key == "kernel-deadline") {
-      double& seconds = key[0] == 'h' ? fixture_.host_deadline_s : fixture_.kernel_deadline_s;
+    } else if (key == "host-deadline" || key == "record-deadline" || key == "kernel-deadline") {
+      double& seconds = key[0] == 'h'   ? fixture_.host_deadline_s
+                        : key[0] == 'r' ? fixture_.record_deadline_s
+                                        : fixture_.kernel_deadline_s;
       const auto parsed = std::from_chars(value.data(), value.data() + value.size(), seconds);
       if (parsed.ec != std::errc() || !(seconds > 0 && seconds < 1e6)) return wrong("expected seconds");
     } else {

@@ -26,7 +26,7 @@ struct Fixture {
   std::string verdict;
   std::vector<std::string> rungs;    // one of which must decide; none for correct
   std::vector<std::string> says;     // regular expressions, each found on the page
-  double host_deadline_s = 0, kernel_deadline_s = 0;  // 0: the judge's own
+  double host_deadline_s = 0, record_deadline_s = 0, kernel_deadline_s = 0;  // 0: the judge's own
 };
 
 // All fixtures in `folder` and below, by name. Problem files there stand for their candidates, which must be correct.

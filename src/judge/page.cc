@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "base/file.h"
 #include "base/source_text.h"
@@ -35,6 +36,33 @@ std::string place_text(const SourcePlace& place) {
   return place.column > 0 ? fmt::format("{}:{}:{}", place.file, place.line, place.column) : fmt::format("{}:{}", place.file, place.line);
 }
 
+// The last lines of what a program printed.
+std::string last_lines(const std::string& printed) {
+  constexpr size_t kLines = 6, kWidth = kColumns - 8;
+  std::vector<std::string> lines;
+  std::istringstream in(printable_text(printed));
+  for (std::string line; std::getline(in, line);) {
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    if (line.find_first_not_of(' ') != std::string::npos) lines.push_back(line.size() > kWidth ? line.substr(0, kWidth) + "…" : line);
+  }
+  std::string out;
+  for (size_t i = lines.size() - std::min(lines.size(), kLines); i < lines.size(); ++i) out += "    | " + printable_text(lines[i]) + "\n";
+  return out.empty() ? out : "  what it printed last:\n" + out;
+}
+
+std::string element_text(const WrongElement& e) {
+  const std::string values = fmt::format("{}{} = {:.8g}, should be {:.8g}", e.tensor, index_text(e.index), e.got, e.expected);
+  if (!std::isfinite(e.got) || !std::isfinite(e.expected)) return values;
+  return fmt::format("{} (off by {:.3g}, allowed {:.3g})", values, std::abs(e.got - e.expected), e.allowed);
+}
+
+std::string minimal_text(const Minimal& minimal, const WorkloadName& judged) {
+  const std::string effort = fmt::format("({} run{})", minimal.runs, minimal.runs == 1 ? "" : "s");
+  if (minimal.workload.axes == judged.axes && minimal.workload.name == judged.name) return "no smaller shape was found to fail " + effort;
+  const std::string changed = minimal.workload.name == judged.name ? "" : fmt::format(" with {}", minimal.workload.name);
+  return fmt::format("smallest failing shape found: {}{} {}: {}", minimal.workload.axes_text(), changed, effort, element_text(minimal.first));
+}
+
 struct Explain {
   const SourceText& source;
 
@@ -55,6 +83,7 @@ struct Explain {
     out += wrap(u.call.empty() ? u.message : u.call + ": " + u.message, "  ");
     if (const std::string place = place_text(u.place); !place.empty()) out += fmt::format("  at {}\n", place);
     out += excerpt(source, u.place.file, u.place.line);
+    out += last_lines(u.printed);
     for (const auto& note : u.notes) out += wrap("- " + note, "  ");
     return out;
   }
@@ -67,16 +96,20 @@ struct Explain {
   }
   std::string operator()(const Wrong& w) const {
     std::string out = fmt::format("  workload {}\n", w.workload.text());
-    out += wrap(fmt::format("first wrong element: {}{} = {:.8g}, should be {:.8g} (off by {:.3g}, allowed {:.3g})", w.output,
-                            index_text(w.index), w.got, w.expected, std::abs(w.got - w.expected), w.allowed), "  ");
-    if (w.unwritten) out += "  nothing has written this element\n";
+    out += wrap("first wrong element: " + element_text(w.first), "  ");
+    if (w.first.unwritten) out += "  nothing has written this element\n";
     out += wrap(fmt::format("{} of {} elements are outside the budget; max |error| {:.3g}, rmse {:.3g}, cosine {:.6f}",
                             w.metrics.failing, w.metrics.elements, w.metrics.max_abs, w.metrics.rmse, w.metrics.cosine), "  ");
     if (w.metrics.kind_mismatches > 0) {
-      out += fmt::format("  {} of them are NaN or infinite where the reference is not (an element never written is NaN)\n",
-                         w.metrics.kind_mismatches);
+      out += fmt::format("  {} of them are NaN or infinite where the {} not{}\n", w.metrics.kind_mismatches,
+                         std::isfinite(w.first.got) && !std::isfinite(w.first.expected) ? "candidate's are" : "reference is",
+                         std::isfinite(w.first.got) ? "" : " (an element never written is NaN)");
     }
-    return out + wrap("budget: " + w.tolerance, "  ");
+    if (!w.pattern.empty()) out += wrap("wrong: " + w.pattern, "  ");
+    out += wrap("budget: " + w.tolerance, "  ");
+    if (w.first_wrong_piece) out += wrap("first wrong piece: " + element_text(*w.first_wrong_piece), "  ");
+    if (w.minimal) out += wrap(minimal_text(*w.minimal, w.workload), "  ");
+    return out;
   }
   std::string operator()(const Nondeterministic& n) const {
     std::string out = fmt::format("  workload {}\n", n.workload.text());
@@ -122,7 +155,9 @@ struct Explain {
   }
   std::string operator()(const Correct& c) const {
     std::string out = fmt::format("  {} workloads, {} changes of their values, {} further schedules\n", c.workloads, c.values, c.schedules);
-    for (const auto& o : c.outputs) {
+    std::vector<Correct::Output> all = c.outputs;
+    all.insert(all.end(), c.pieces.begin(), c.pieces.end());
+    for (const auto& o : all) {
       out += wrap(fmt::format("{}: max |error| {:.3g}, rmse {:.3g}, {:.0f} % of the budget used (worst: {})", o.output,
                               o.metrics.max_abs, o.metrics.rmse, 100 * o.metrics.budget_used, o.workload.text()), "  ");
     }

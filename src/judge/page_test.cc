@@ -82,6 +82,39 @@ TEST(Page, AFindingInATensorNamesItsElement) {
   EXPECT_NE(to_json(verdict).find("\"role\": \"output\""), std::string::npos);
 }
 
+TEST(Page, ACrashShowsTheLastLinesOfTheProgramWithoutItsEscapes) {
+  Verdict verdict;
+  Unrecordable crash;
+  crash.message = "the host code crashed (SIGABRT)";
+  crash.printed = "first\n2\n3\n4\n5\n6\n\n\x1b[31mred\tend " + std::string(200, 'x');
+  verdict.outcome = crash;
+  const std::string text = page(verdict, {});
+  EXPECT_EQ(text.find("first"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n    | 2\n    | 3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("| ?[31mred end xxx"), std::string::npos) << text;
+  EXPECT_EQ(text.find(std::string(100, 'x')), std::string::npos) << text;
+}
+
+TEST(Page, AWrongOutputSaysWhichElementsTheSmallestShapeAndTheFirstPiece) {
+  Verdict verdict;
+  Wrong wrong;
+  wrong.workload = {"odd", {{"M", 7}, {"N", 129}}, false};
+  wrong.first = {"y", {0, 32}, 0, 3, 0.5};
+  wrong.pattern = "the last column of every row";
+  wrong.minimal = Minimal{{"odd", {{"M", 1}, {"N", 33}}, true}, {"y", {0, 32}, 1, 2, 0.5}, 11};
+  wrong.first_wrong_piece = WrongElement{"scale", {4}, 8, 4, 0.5};
+  verdict.outcome = wrong;
+  std::string text = page(verdict, {});
+  EXPECT_NE(text.find("first wrong element: y[0, 32] = 0, should be 3 (off by 3, allowed 0.5)"), std::string::npos) << text;
+  EXPECT_NE(text.find("wrong: the last column of every row"), std::string::npos) << text;
+  EXPECT_NE(text.find("first wrong piece: scale[4] = 8, should be 4"), std::string::npos) << text;
+  EXPECT_NE(text.find("smallest failing shape found: M=1, N=33 (11 runs): y[0, 32] = 1, should be 2"), std::string::npos) << text;
+  wrong.minimal = Minimal{wrong.workload, wrong.first, 1};
+  verdict.outcome = wrong;
+  text = page(verdict, {});
+  EXPECT_NE(text.find("no smaller shape was found to fail (1 run)"), std::string::npos) << text;
+}
+
 TEST(Page, NoLineIsLongerThanThePage) {
   Verdict verdict = race();
   std::get<Unsafe>(verdict.outcome).findings[0].message = std::string(40, 'a') + " " + std::string(50, 'b') + " " + std::string(60, 'c');

@@ -21,6 +21,22 @@ uint64_t instructions(const device::RunReport& report) {
   return total;
 }
 
+Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unrecordable& reason) {
+  using Kind = toolchain::Unrecordable::Kind;
+  const SourcePlace place = place_of(climb, reason.place.file, static_cast<uint32_t>(std::max(0, reason.place.line)),
+                                     static_cast<uint32_t>(std::max(0, reason.place.column)));
+  switch (reason.kind) {
+    case Kind::kContract:
+    case Kind::kLaunch: return ContractViolation{c.name, reason.message, place, reason.notes};
+    case Kind::kTimeout: return Timeout{c.name, "the host code", climb.options.host_deadline_s};
+    case Kind::kCall:
+    case Kind::kCrash:
+    case Kind::kLimit:
+    case Kind::kNondeterministic: break;
+  }
+  return Unrecordable{c.name, reason.call, reason.message, place, reason.notes, reason.kind == Kind::kCrash ? reason.output : ""};
+}
+
 // A finding means the emulator gave up rather than caught the candidate.
 bool has_kind(const device::StepReport& step, emu::Finding::Kind kind) {
   return std::any_of(step.findings.begin(), step.findings.end(), [kind](const emu::Finding& f) { return f.kind == kind; });
@@ -57,6 +73,7 @@ void Tally::add(const Tally& other) {
   executed += other.executed;
   runs += other.runs;
   metrics.insert(metrics.end(), other.metrics.begin(), other.metrics.end());
+  if (!wrong_piece) wrong_piece = other.wrong_piece;
 }
 
 uint64_t input_seed(const Climb& climb, const Case& c) { return Rng(climb.seed).fork("inputs " + c.name.name).next(); }
@@ -106,19 +123,29 @@ Result<RungResult> not_run(const Error& error) {
   return fail(error);
 }
 
+Result<std::optional<Outcome>> record_case(const Climb& climb, Case& c) {
+  toolchain::RecordOptions options;
+  options.wall_seconds = climb.options.host_deadline_s;
+  KW_TRY(auto recorded, toolchain::record(climb.compiled, arguments_of(climb.problem, c.workload), options));
+  if (const auto* reason = std::get_if<toolchain::Unrecordable>(&recorded)) return from_recorder(climb, c, *reason);
+  c.plan = std::move(std::get<plan::Plan>(recorded));
+  return std::nullopt;
+}
+
 Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tally) {
   KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads));
   auto execution = execute(*climb.device, climb.problem, c, every_check(climb, threads), 0);
   if (!execution) return not_run(execution.error());
   tally.executed += instructions(execution->report);
   ++tally.runs;
-  std::optional<Wrong> wrong;
+  Comparison comparison;
   if (execution->report.completed) {
-    KW_TRY(wrong, compare(climb.problem, c, *execution, tally.metrics));
+    KW_TRY(comparison, compare(climb.problem, c, *execution, tally.metrics));
   }
-  const bool numbers_right = execution->report.completed && !wrong;
+  const bool numbers_right = execution->report.completed && !comparison.output;
   if (auto failed = judge_findings(climb, c, execution->report, numbers_right)) return RungResult{std::move(failed), ""};
-  if (wrong) return RungResult{*wrong, ""};
+  if (comparison.output) return RungResult{std::move(*comparison.output), "", c.workload};
+  if (comparison.piece && !tally.wrong_piece) tally.wrong_piece = {std::move(*comparison.piece), c.workload};
   return RungResult{};
 }
 

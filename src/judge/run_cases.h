@@ -16,6 +16,7 @@ struct Tally {
   uint64_t executed = 0;   // warp instructions
   int runs = 0;
   std::vector<Correct::Output> metrics;
+  std::optional<WrongPiece> wrong_piece;   // the first
   void add(const Tally& other);
 };
 
@@ -29,6 +30,9 @@ std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device:
 
 // An emulator that lacks an instruction makes no claim about the candidate; other errors are the judge's.
 Result<RungResult> not_run(const Error& error);
+
+// Records the case's plan. None: done; else what stands against the candidate's host code.
+Result<std::optional<Outcome>> record_case(const Climb& climb, Case& c);
 
 // Runs one case with every check and compares its outputs.
 Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tally);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <span>
@@ -28,37 +29,12 @@ std::string amount(uint64_t count) {
   return fmt::format("{}", count);
 }
 
-Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unrecordable& reason) {
-  using Kind = toolchain::Unrecordable::Kind;
-  const SourcePlace place = place_of(climb, reason.place.file, static_cast<uint32_t>(std::max(0, reason.place.line)),
-                                     static_cast<uint32_t>(std::max(0, reason.place.column)));
-  switch (reason.kind) {
-    case Kind::kContract:
-    case Kind::kLaunch: return ContractViolation{c.name, reason.message, place, reason.notes};
-    case Kind::kTimeout: return Timeout{c.name, "the host code", climb.options.host_deadline_s};
-    case Kind::kCall:
-    case Kind::kCrash:
-    case Kind::kLimit:
-    case Kind::kNondeterministic: break;
-  }
-  return Unrecordable{c.name, reason.call, reason.message, place, reason.notes};
+void take(Climb& climb, const Tally& tally) {
+  climb.metrics.insert(climb.metrics.end(), tally.metrics.begin(), tally.metrics.end());
+  if (!climb.wrong_piece) climb.wrong_piece = tally.wrong_piece;
 }
 
 constexpr double kValueOperations = 1e6;
-
-// Whether honest work can give these results: none overflows its dtype, or did on the way. What a kernel should give
-// where the exact answer is too large for the output is not for the judge to say.
-bool is_representable(const problem::Problem& problem, const Case& c) {
-  for (size_t i = 0; i < problem.outputs.size(); ++i) {
-    if (!std::isfinite(c.tolerance.outputs[i].plain_error) || !std::isfinite(c.tolerance.outputs[i].disturbed_error)) return false;
-    const tensor::FloatFormat* format = tensor::float_format(problem.outputs[i].dtype);
-    const double largest = format == nullptr ? HUGE_VAL : tensor::decode(format->max_finite, problem.outputs[i].dtype);
-    for (const double value : c.reference.outputs[i].f64()) {
-      if (!(std::abs(value) <= largest)) return false;
-    }
-  }
-  return true;
-}
 
 struct Schedule {
   uint64_t seed = 0;
@@ -145,23 +121,27 @@ Result<RungResult> record_rung(Climb& climb) {
     const WorkloadName name = name_of_workload(workload, true);
     climb.cases.push_back({std::move(workload), name, {}, false, {}, {}, {}});
   }
-  toolchain::RecordOptions options;
-  options.wall_seconds = climb.options.host_deadline_s;
-  using Recorded = Result<std::variant<plan::Plan, toolchain::Unrecordable>>;
-  std::vector<std::optional<Recorded>> recordings(climb.cases.size());
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const double limit_s = climb.options.record_deadline_s;
+  std::vector<std::optional<Result<std::optional<Outcome>>>> recorded(climb.cases.size());
   until_failure(climb.cases.size(), climb.options.threads > 0 ? climb.options.threads : available_cores(), [&](uint64_t i) {
-    recordings[i] = toolchain::record(climb.compiled, arguments_of(climb.problem, climb.cases[i].workload), options);
-    return recordings[i]->has_value() && std::holds_alternative<plan::Plan>(**recordings[i]);
+    if (std::chrono::duration<double>(Clock::now() - begin).count() < limit_s) {
+      recorded[i] = record_case(climb, climb.cases[i]);
+    } else {
+      recorded[i] = Timeout{climb.cases[i].name, fmt::format("recording {} workloads", climb.cases.size()), limit_s};
+    }
+    return recorded[i]->has_value() && !recorded[i]->value();
   });
   size_t steps = 0;
   for (size_t i = 0; i < climb.cases.size(); ++i) {
-    Case& c = climb.cases[i];
-    KW_TRY(auto recorded, std::move(*recordings[i]));
-    if (const auto* reason = std::get_if<toolchain::Unrecordable>(&recorded)) {
-      return RungResult{from_recorder(climb, c, *reason), ""};
-    }
-    c.plan = std::move(std::get<plan::Plan>(recorded));
-    steps += c.plan.steps.size();
+    KW_TRY(auto failed, std::move(*recorded[i]));
+    if (failed) return RungResult{std::move(failed), ""};
+    steps += climb.cases[i].plan.steps.size();
+  }
+  if (!climb.cases.empty()) {
+    const plan::Plan& plan = climb.cases.front().plan;   // every plan has the entry's parameters
+    climb.problem = problem::asking_for(std::move(climb.problem), [&](const auto& piece) { return plan.find_buffer(piece.name) != nullptr; });
   }
   return RungResult{std::nullopt, fmt::format("{} workloads, {} steps", climb.cases.size(), steps)};
 }
@@ -170,7 +150,7 @@ Result<RungResult> smallest_rung(Climb& climb) {
   Tally tally;
   const auto run = [&climb](Case& c, int threads, Tally& t) { return run_case(climb, c, threads, t); };
   KW_TRY(auto result, run_cases(climb, pointers_to(std::span(climb.cases).first(climb.smallest)), tally, run));
-  climb.metrics.insert(climb.metrics.end(), tally.metrics.begin(), tally.metrics.end());
+  take(climb, tally);
   if (result.failed) return result;
   return RungResult{std::nullopt, fmt::format("{}; {} warp instructions, no findings",
                                               climb.smallest == 0 ? "none" : climb.cases[0].name.text(), amount(tally.executed))};
@@ -181,7 +161,7 @@ Result<RungResult> shapes_rung(Climb& climb) {
   const auto cases = std::span(climb.cases).subspan(climb.smallest);
   const auto run = [&climb](Case& c, int threads, Tally& t) { return run_case(climb, c, threads, t); };
   KW_TRY(auto result, run_cases(climb, pointers_to(cases), tally, run));
-  climb.metrics.insert(climb.metrics.end(), tally.metrics.begin(), tally.metrics.end());
+  take(climb, tally);
   if (result.failed) return result;
   const auto own = std::count_if(cases.begin(), cases.end(), [](const Case& c) { return c.name.chosen_by_judge; });
   return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own; {} warp instructions", cases.size(), own,
@@ -210,7 +190,7 @@ Result<RungResult> values_rung(Climb& climb) {
            if (!is_representable(climb.problem, c)) return RungResult{};
            return run_case(climb, c, threads, t);
          }));
-  climb.metrics.insert(climb.metrics.end(), tally.metrics.begin(), tally.metrics.end());
+  take(climb, tally);
   climb.values_run = tally.runs;
   if (result.failed) return result;
   const size_t left_out = changed.size() - static_cast<size_t>(tally.runs);
@@ -250,6 +230,15 @@ Result<RungResult> schedules_rung(Climb& climb) {
   climb.schedules_run = tally.runs;
   if (result.failed) return result;
   return RungResult{std::nullopt, fmt::format("{} orders on {} workloads, the same bits", schedules.size() + 1, subjects.size())};
+}
+
+Result<RungResult> pieces_rung(Climb& climb) {
+  if (climb.wrong_piece) return RungResult{climb.wrong_piece->wrong, "", climb.wrong_piece->workload};
+  std::string names;
+  for (const auto& output : climb.problem.outputs) {
+    if (output.piece) names += fmt::format("{}{}", names.empty() ? "" : ", ", output.name);
+  }
+  return RungResult{std::nullopt, names.empty() ? "the candidate writes none" : names};
 }
 
 }  // namespace kw::judge

@@ -15,9 +15,15 @@
 
 namespace kw::judge {
 
+// A named intermediate of the problem that a candidate writes and that is off, though the outputs are right.
+struct WrongPiece {
+  Wrong wrong;
+  problem::Workload workload;
+};
+
 // What is known so far; each rung adds to it.
 struct Climb {
-  const problem::Problem& problem;
+  problem::Problem problem;      // once recorded it also asks for the pieces that the candidate writes
   const std::string candidate_path;
   const Options& options;
   const uint64_t seed;
@@ -28,11 +34,13 @@ struct Climb {
   size_t smallest = 0;           // how many of them are
   std::vector<Correct::Output> metrics;
   int values_run = 0, schedules_run = 0;
+  std::optional<WrongPiece> wrong_piece;   // the first that a rung saw
 };
 
 struct RungResult {
   std::optional<Outcome> failed;  // none: passed
   std::string detail;
+  std::optional<problem::Workload> workload = std::nullopt;   // on which an output was wrong
 };
 
 Result<RungResult> compile_rung(Climb& climb);
@@ -42,6 +50,7 @@ Result<RungResult> smallest_rung(Climb& climb);
 Result<RungResult> shapes_rung(Climb& climb);
 Result<RungResult> values_rung(Climb& climb);
 Result<RungResult> schedules_rung(Climb& climb);
+Result<RungResult> pieces_rung(Climb& climb);
 
 // A place as people name it: in the candidate relative to its folder, elsewhere by its absolute path.
 SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line, uint32_t column = 0);

@@ -30,6 +30,7 @@ Status judge_one(const Fixture& fixture, const SuiteOptions& options, const std:
   if (judge.seed) judge.seed = Rng(*judge.seed).fork(out.name + " " + out.target).next();
   if (judge.threads == 0) judge.threads = 1;
   if (fixture.host_deadline_s > 0) judge.host_deadline_s = fixture.host_deadline_s;
+  if (fixture.record_deadline_s > 0) judge.record_deadline_s = fixture.record_deadline_s;
   if (fixture.kernel_deadline_s > 0) judge.kernel_deadline_s = fixture.kernel_deadline_s;
   KW_TRY(const Verdict verdict, evaluate(problem, candidate, judge));
   out.seed = verdict.seed;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/rng.h"
@@ -45,12 +46,27 @@ std::vector<Distribution> instead_of(const Distribution& own) {
   return {};
 }
 
+bool is_special(const Distribution& d) {
+  return (d.form == Form::kSpikes && !std::isfinite(d.b)) || (d.form == Form::kConstant && !std::isfinite(d.a));
+}
+
+problem::Workload changed(const problem::Workload& base, const std::string& input, const Distribution& distribution) {
+  problem::Workload out = base;
+  std::erase_if(out.inputs, [&](const auto& each) { return each.first == input; });
+  out.inputs.emplace_back(input, distribution);
+  return out;
+}
+
 struct Choice {
   std::string input;
   Distribution own;
 };
 
 }  // namespace
+
+bool has_specials(const problem::Workload& workload) {
+  return std::any_of(workload.inputs.begin(), workload.inputs.end(), [](const auto& each) { return is_special(each.second); });
+}
 
 std::vector<problem::Workload> choose_values(const problem::Problem& problem, const problem::Workload& base, uint64_t seed,
                                              int count) {
@@ -64,8 +80,17 @@ std::vector<problem::Workload> choose_values(const problem::Problem& problem, co
     if (!instead_of(own).empty()) free.push_back({input.name, own});
   }
   std::vector<problem::Workload> chosen;
-  if (free.empty()) return chosen;
   std::set<std::string> taken;
+  for (const problem::Workload& own : problem.workloads) {
+    for (const auto& [input, distribution] : own.inputs) {
+      const std::string change = fmt::format("{} ~ {}", input, distribution.text());
+      if (!is_special(distribution) || own.name == base.name || !taken.insert(change).second) continue;
+      chosen.push_back(changed(base, input, distribution));
+      chosen.back().name = fmt::format("{} with {}", base.name, change);
+    }
+  }
+  if (free.empty()) return chosen;
+  count += static_cast<int>(chosen.size());
   Rng rng(seed);
   constexpr int kAttempts = 200;
   for (int attempt = 0; attempt < kAttempts && static_cast<int>(chosen.size()) < count; ++attempt) {
@@ -79,8 +104,7 @@ std::vector<problem::Workload> choose_values(const problem::Problem& problem, co
       if (!all && i != only) continue;
       const std::vector<Distribution> others = instead_of(free[i].own);
       const Distribution& other = others[kind % others.size()];
-      std::erase_if(workload.inputs, [&](const auto& each) { return each.first == free[i].input; });
-      workload.inputs.emplace_back(free[i].input, other);
+      workload = changed(workload, free[i].input, other);
       changes += fmt::format("{}{} ~ {}", changes.empty() ? "" : ", ", free[i].input, other.text());
     }
     if (!taken.insert(changes).second) continue;

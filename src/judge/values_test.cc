@@ -46,5 +46,24 @@ TEST(Values, LeaveStructureAlone) {
   EXPECT_EQ(choose_values(q, q.workloads[1], 7, 100).size(), 8u);   // all there are
 }
 
+// NaN is part of a problem where the problem says so, and only in that input.
+TEST(Values, SpecialsAreThoseOfTheProblemsWorkloads) {
+  const std::string text =
+      "problem t: \"t\"\naxes:\n  N >= 1\ninputs:\n  x: f32[N] ~ normal(0, 1)\n  z: f32[N] ~ normal(0, 1)\noutputs:\n  y: f32[N]\n"
+      "reference:\n  y = x + z\nworkloads:\n  smallest one: N=1\n  shape odd: N=9\n";
+  const auto without = problem::parse_problem(text, "case");
+  const auto with = problem::parse_problem(text + "  shape a: N=7, x ~ spikes(1, nan)\n  shape b: N=5, x ~ spikes(1, nan)\n  shape c: N=5, x ~ spikes(1, -inf), z ~ spikes(1, 7)\n", "case");
+  ASSERT_TRUE(without && with);
+  std::vector<std::string> names;
+  for (const auto& workload : choose_values(*with, with->workloads[1], 3, 4)) {
+    if (has_specials(workload)) names.push_back(workload.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"odd with x ~ spikes(1, nan)", "odd with x ~ spikes(1, -inf)"}));
+  EXPECT_EQ(choose_values(*with, with->workloads[1], 3, 4).size(), 6u);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    for (const auto& workload : choose_values(*without, without->workloads[1], seed, 8)) EXPECT_FALSE(has_specials(workload)) << workload.name;
+  }
+}
+
 }  // namespace
 }  // namespace kw::judge

@@ -13,6 +13,7 @@ std::string_view name_of(Rung rung) {
     case Rung::kShapes: return "shapes";
     case Rung::kValues: return "values";
     case Rung::kSchedules: return "schedules";
+    case Rung::kPieces: return "pieces";
   }
   return "";
 }
@@ -26,15 +27,21 @@ std::string_view question_of(Rung rung) {
     case Rung::kShapes: return "are tails, odd sizes and shapes it did not choose right?";
     case Rung::kValues: return "are zeros, equal, tiny, large, cancelling and outlying values right?";
     case Rung::kSchedules: return "does every legal order of execution give the same bits?";
+    case Rung::kPieces: return "are the problem's intermediates right, where it writes them?";
   }
   return "";
 }
 
 bool is_candidates(const std::string& file) { return !file.empty() && file.front() != '/'; }
 
-std::string WorkloadName::text() const {
+std::string WorkloadName::axes_text() const {
   std::string list;
   for (const auto& [axis, value] : axes) list += fmt::format("{}{}={}", list.empty() ? "" : ", ", axis, value);
+  return list;
+}
+
+std::string WorkloadName::text() const {
+  const std::string list = axes_text();
   return list.empty() ? name : fmt::format("{} ({})", name, list);
 }
 

@@ -20,8 +20,8 @@
 namespace kw::judge {
 
 // In the order in which they run; the first that fails decides (docs/formats/verdict.md says what each asks).
-enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules };
-inline constexpr int kRungs = 7;
+enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules, kPieces };
+inline constexpr int kRungs = 8;
 std::string_view name_of(Rung rung);  // "compile", …
 std::string_view question_of(Rung rung);
 
@@ -30,7 +30,8 @@ struct WorkloadName {
   std::string name;
   std::map<std::string, int64_t> axes;
   bool chosen_by_judge = false;
-  std::string text() const;  // "tail (M=3, N=1000)"
+  std::string text() const;       // "tail (M=3, N=1000)"
+  std::string axes_text() const;  // "M=3, N=1000"
 };
 
 using emu::SourcePlace;  // the candidate's files are named relative to its folder, all others by absolute paths
@@ -43,6 +44,7 @@ struct Options {
   int threads = 0;                     // host threads for emulation; 0: all
   double kernel_deadline_s = 60;       // wall time of one emulated plan
   double host_deadline_s = 10;         // wall time of the candidate's host code per workload
+  double record_deadline_s = 60;       // wall time of recording all workloads: none is begun after it
   double compile_deadline_s = 300;
   int judge_shapes = 3;                // shapes of the judge's own choosing
   int value_changes = 8;               // distributions of the judge's own choosing
@@ -65,6 +67,7 @@ struct Unrecordable {  // host code that is not a description of launches
   std::string message;
   SourcePlace place;
   std::vector<std::string> notes;  // remedies
+  std::string printed;             // of a program that crashed: the end of what it said
 };
 struct ContractViolation {  // the plan breaks a limit of the target or of the problem's interface
   WorkloadName workload;
@@ -72,14 +75,25 @@ struct ContractViolation {  // the plan breaks a limit of the target or of the p
   SourcePlace place;
   std::vector<std::string> notes;
 };
+struct WrongElement {
+  std::string tensor;
+  std::vector<int64_t> index;
+  double got = 0, expected = 0, allowed = 0;
+  bool unwritten = false;      // nothing has written it: what is there was there before
+};
+struct Minimal {  // the smallest failing shape that was found (minimise.h)
+  WorkloadName workload;
+  WrongElement first;
+  int runs = 0;  // that the search took
+};
 struct Wrong {
   WorkloadName workload;
-  std::string output;
-  std::vector<int64_t> index;  // of the first failing element
-  double got = 0, expected = 0, allowed = 0;
-  bool unwritten = false;      // nothing has written that element: what is there was there before
+  WrongElement first;     // of the first output that is wrong
   tensor::ErrorMetrics metrics;
+  std::string pattern;    // which elements are wrong (pattern.h)
   std::string tolerance;  // how the budget was derived, one line
+  std::optional<Minimal> minimal;
+  std::optional<WrongElement> first_wrong_piece;  // in the order of the reference, where the candidate writes pieces
 };
 struct Nondeterministic {  // two legal schedules, two answers
   WorkloadName workload;
@@ -116,6 +130,7 @@ struct Correct {
     tensor::ErrorMetrics metrics;
   };
   std::vector<Output> outputs;  // the worst of each output over all workloads
+  std::vector<Output> pieces;   // of each piece that the candidate writes
   int workloads = 0, values = 0, schedules = 0;
 };
 

@@ -34,6 +34,15 @@ Json json_of(const tensor::ErrorMetrics& m) {
               {"max_ulp", number(m.max_ulp)},   {"budget_used", number(m.budget_used)}};
 }
 
+void add(Json& out, const WrongElement& element) {
+  out.update({{"output", element.tensor},
+              {"index", element.index},
+              {"got", number(element.got)},
+              {"expected", number(element.expected)},
+              {"allowed", number(element.allowed)},
+              {"unwritten", element.unwritten}});
+}
+
 Json json_of(const emu::Party& party) {
   emu::Reader reader;
   reader.is_own = is_candidates;
@@ -94,16 +103,21 @@ struct OutcomeJson {
   }
   Json operator()(const Unrecordable& u) const {
     return Json{{"workload", json_of(u.workload)}, {"call", u.call}, {"message", u.message}, {"place", json_of(u.place)},
-                {"notes", u.notes}};
+                {"notes", u.notes}, {"printed", u.printed}};
   }
   Json operator()(const ContractViolation& c) const {
     return Json{{"workload", json_of(c.workload)}, {"message", c.message}, {"place", json_of(c.place)}, {"notes", c.notes}};
   }
   Json operator()(const Wrong& w) const {
-    return Json{{"workload", json_of(w.workload)}, {"output", w.output},       {"index", w.index},
-                {"got", number(w.got)},            {"expected", number(w.expected)},
-                {"allowed", number(w.allowed)},    {"unwritten", w.unwritten}, {"tolerance", w.tolerance},
-                {"metrics", json_of(w.metrics)}};
+    Json out{{"workload", json_of(w.workload)}};
+    add(out, w.first);
+    out.update({{"tolerance", w.tolerance}, {"metrics", json_of(w.metrics)}, {"pattern", w.pattern}, {"minimal", nullptr}, {"first_wrong_piece", nullptr}});
+    if (w.minimal) {
+      Json& minimal = out["minimal"] = Json{{"workload", json_of(w.minimal->workload)}, {"runs", w.minimal->runs}};
+      add(minimal, w.minimal->first);
+    }
+    if (w.first_wrong_piece) add(out["first_wrong_piece"] = Json::object(), *w.first_wrong_piece);
+    return out;
   }
   Json operator()(const Nondeterministic& n) const {
     return Json{{"workload", json_of(n.workload)}, {"output", n.output}, {"index", n.index},
@@ -123,11 +137,15 @@ struct OutcomeJson {
   }
   Json operator()(const NotChecked& n) const { return Json{{"message", n.message}}; }
   Json operator()(const Correct& c) const {
-    Json list = Json::array();
-    for (const auto& o : c.outputs) {
-      list.push_back({{"output", o.output}, {"worst_workload", json_of(o.workload)}, {"metrics", json_of(o.metrics)}});
-    }
-    return Json{{"workloads", c.workloads}, {"values", c.values}, {"schedules", c.schedules}, {"outputs", list}};
+    const auto list = [](const std::vector<Correct::Output>& worst) {
+      Json out = Json::array();
+      for (const auto& o : worst) {
+        out.push_back({{"output", o.output}, {"worst_workload", json_of(o.workload)}, {"metrics", json_of(o.metrics)}});
+      }
+      return out;
+    };
+    return Json{{"workloads", c.workloads}, {"values", c.values}, {"schedules", c.schedules}, {"outputs", list(c.outputs)},
+                {"pieces", list(c.pieces)}};
   }
 };
 
@@ -161,7 +179,8 @@ std::string to_json(const Verdict& verdict) {
            {"target", verdict.target},
            {"seed", verdict.seed},
            {"options", {{"judge_shapes", asked.judge_shapes}, {"value_changes", asked.value_changes}, {"schedules", asked.schedules},
-                        {"kernel_deadline_s", asked.kernel_deadline_s}, {"host_deadline_s", asked.host_deadline_s}}},
+                        {"kernel_deadline_s", asked.kernel_deadline_s}, {"host_deadline_s", asked.host_deadline_s},
+                        {"record_deadline_s", asked.record_deadline_s}}},
            {"evidence", {{"problem", verdict.evidence.problem}, {"sources", sources}}},
            {"device", "PTX emulator"},
            {"verdict", std::string(name_of(verdict.outcome))},

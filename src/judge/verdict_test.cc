@@ -24,9 +24,9 @@ TEST(Verdict, EveryOutcomeHasItsWordAndExitCode) {
 TEST(Verdict, JsonKeepsNanAndSurvivesBytesThatAreNotText) {
   Verdict verdict;
   Wrong wrong;
-  wrong.output = "y";
-  wrong.got = std::numeric_limits<double>::quiet_NaN();
-  wrong.expected = -std::numeric_limits<double>::infinity();
+  wrong.first.tensor = "y";
+  wrong.first.got = std::numeric_limits<double>::quiet_NaN();
+  wrong.first.expected = -std::numeric_limits<double>::infinity();
   verdict.candidate = "bad \xff name";
   verdict.outcome = wrong;
   const auto json = nlohmann::json::parse(to_json(verdict));

@@ -220,7 +220,8 @@ const Workload* admission_workload(const Problem& problem) {
 
 Result<Admission> admit(const Problem& problem, const Workload& workload, std::uint64_t seed,
                         const EvaluateOptions& options) {
-  return Admitter(problem, workload, seed, options).run();
+  const Problem whole = asking_for(problem, [](const TensorDecl&) { return true; });
+  return Admitter(whole, workload, seed, options).run();
 }
 
 }  // namespace kw::problem

@@ -1,5 +1,5 @@
-// Is the problem sound? Wrong answers must fail its budget, honest ones must pass with room to spare, and the work that
-// it states must be needed.
+// Is the problem sound? Wrong answers must fail its budget, honest ones must pass with room to spare, for each output and
+// each piece, and the work that it states must be needed.
 //
 // Each mutant is a set of outputs made from the reference, compared with the derived tolerance; the same
 // workload and seed give the same answer. A problem is admitted on a workload when every applicable mutant

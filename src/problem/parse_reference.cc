@@ -4,6 +4,11 @@
 #include "problem/parser.h"
 
 namespace kw::problem {
+namespace {
+
+constexpr std::size_t kMostPieces = 32;
+
+}  // namespace
 
 // NAME = EXPRESSION      NAME: DTYPE = EXPRESSION      NAME: DTYPE[SIZES] = EXPRESSION
 Status Parser::parse_statement() {
@@ -44,6 +49,35 @@ Status Parser::parse_statement() {
   declare(name, form).node = node;
   problem_.names.push_back({std::string(name.text), node, stored});
   return end_line("a statement");
+}
+
+// NAME: DTYPE[SIZES]      NAME is assigned in the reference
+Status Parser::parse_piece() {
+  KW_TRY(const Token name, expect_name("the name of an intermediate of the reference"));
+  const auto named = std::find_if(problem_.names.begin(), problem_.names.end(), [&](const NamedNode& n) { return n.name == name.text; });
+  const auto is_it = [&](const TensorDecl& d) { return d.name == name.text; };
+  const auto among = [&](const std::vector<TensorDecl>& list) { return std::any_of(list.begin(), list.end(), is_it); };
+  if (named == problem_.names.end() || among(problem_.outputs))
+    return fail(error(name, fmt::format("'{}' is {}; a piece is a name that the reference assigns and that is no output", name.text,
+                                        among(problem_.outputs) ? "an output" : "not assigned in the reference")));
+  if (among(problem_.pieces)) return fail(error(name, fmt::format("'{}' is already a piece", name.text)));
+  if (problem_.pieces.size() >= kMostPieces) return fail(error(name, fmt::format("more than {} pieces", kMostPieces)));
+  TensorDecl piece;
+  piece.name = std::string(name.text);
+  piece.span = span(name);
+  piece.node = named->node;
+  KW_TRY_VOID(expressions_->expect(":", "after the name of a piece"));
+  const Token type = cursor_.peek();
+  KW_TRY(piece.dtype, parse_dtype());
+  // Arithmetic in fp64 is what an output asks for; a piece must not change what is expected of the others.
+  const auto is_double = [](const TensorDecl& d) { return d.dtype == DType::kF64; };
+  if (is_double(piece) && std::none_of(problem_.outputs.begin(), problem_.outputs.end(), is_double))
+    return fail(error(type, "a piece is f64 only where an output is"));
+  KW_TRY(piece.shape, expressions_->parse_shape());
+  KW_TRY_VOID(check_shape(piece.shape, piece.node, name));
+  KW_TRY_VOID(check_output_kind(piece, piece.node, name));
+  problem_.pieces.push_back(std::move(piece));
+  return end_line("a piece");
 }
 
 Status Parser::check_shape(const SymbolicShape& declared, NodeId node, const Token& name) const {

@@ -15,9 +15,8 @@ struct Section {
   bool required;
 };
 constexpr Section kSections[] = {{"axes", false},     {"attributes", false}, {"inputs", true},
-                                 {"outputs", true},   {"reference", true},   {"workloads", true},
-                                 {"tolerance", false},
-                                 {"candidates", false}};
+                                 {"outputs", true},   {"reference", true},   {"pieces", false},
+                                 {"workloads", true}, {"tolerance", false},  {"candidates", false}};
 
 }  // namespace
 
@@ -127,7 +126,7 @@ Status Parser::parse_section(std::size_t& next) {
     return fail(
         error(word,
               "expected a section at the start of a line: axes, attributes, inputs, outputs, reference, "
-              "workloads, tolerance or candidates"));
+              "pieces, workloads, tolerance or candidates"));
   std::size_t index = 0;
   std::vector<std::string> known;
   for (const Section& section : kSections) {
@@ -143,7 +142,7 @@ Status Parser::parse_section(std::size_t& next) {
     skip_body();
     return fail(error(
         word, fmt::format("section '{}' comes too late or twice; the order is axes, attributes, inputs, "
-                          "outputs, reference, workloads, tolerance, candidates",
+                          "outputs, reference, pieces, workloads, tolerance, candidates",
                           word.text)));
   }
   next = index + 1;
@@ -171,6 +170,7 @@ Status Parser::parse_item(std::string_view section) {
   if (section == "inputs") return parse_input();
   if (section == "outputs") return parse_output();
   if (section == "reference") return parse_statement();
+  if (section == "pieces") return parse_piece();
   if (section == "workloads") return parse_workload();
   if (section == "tolerance") return parse_tolerance();
   return parse_candidate();
@@ -193,6 +193,12 @@ void Parser::finish(std::size_t next) {
       missing.source_line = std::string(line_of(text_, output.span.line));
       errors.push_back(std::move(missing));
     }
+  const auto assigned = [&](const TensorDecl& piece) {
+    const auto same = [&](const NamedNode& name) { return name.name == piece.name; };
+    return std::find_if(problem_.names.begin(), problem_.names.end(), same);
+  };
+  std::sort(problem_.pieces.begin(), problem_.pieces.end(),
+            [&](const TensorDecl& a, const TensorDecl& b) { return assigned(a) < assigned(b); });
   if (next <= last("workloads") || problem_.workloads.empty())
     errors.push_back(
         error(end, "section 'workloads:' is missing or empty; add at least: smallest NAME: M=1"));

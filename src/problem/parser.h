@@ -1,5 +1,5 @@
 // The state of a problem file's parser and its productions: parser.cc (sections, tokens), parse_declaration.cc (axes,
-// attributes, inputs, outputs), parse_reference.cc (statements), parse_workload.cc (workloads, tolerance). Grammar:
+// attributes, inputs, outputs), parse_reference.cc (statements, pieces), parse_workload.cc (workloads, tolerance). Grammar:
 // docs/formats/problem.md. Internal to problem.
 //
 // A production that fails returns the error, which take() records; the next line is then read as if nothing were.
@@ -62,6 +62,7 @@ class Parser {
 
   // --- reference
   Status parse_statement();
+  Status parse_piece();
   Status check_shape(const SymbolicShape& declared, NodeId node, const Token& name) const;
   Status check_output_kind(const TensorDecl& output, NodeId node, const Token& name) const;
 

@@ -147,16 +147,18 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
     known.shapes.push_back(std::move(*shape));
     known.counts.push_back(count);
   }
-  for (const TensorDecl& output : problem.outputs) {
-    if (output.node < 0) continue;  // still being parsed
-    KW_TRY(const tensor::Shape declared, concrete(output.shape, axes));
-    const auto& made = known.shapes[static_cast<std::size_t>(output.node)];
-    if (declared != made)
-      return placed(
-          problem, nodes[static_cast<std::size_t>(output.node)], ErrorCode::kInvalid,
-          fmt::format("output '{}' is declared {} and computed {}; constrain the axes so that they agree",
-                      output.name, tensor::shape_text(declared), tensor::shape_text(made)));
-  }
+  for (const auto* list : {&problem.outputs, &problem.pieces})
+    for (const TensorDecl& output : *list) {
+      if (output.node < 0) continue;  // still being parsed
+      KW_TRY(const tensor::Shape declared, concrete(output.shape, axes));
+      const auto& made = known.shapes[static_cast<std::size_t>(output.node)];
+      if (declared != made)
+        return placed(
+            problem, nodes[static_cast<std::size_t>(output.node)], ErrorCode::kInvalid,
+            fmt::format("{} '{}' is declared {} and computed {}; constrain the axes so that they agree",
+                        list == &problem.pieces ? "piece" : "output", output.name, tensor::shape_text(declared),
+                        tensor::shape_text(made)));
+    }
   // Last readers, and the peak: a node's result and its operands are alive at once.
   std::vector<NodeId> last(nodes.size(), -1);
   for (std::size_t i = 0; i < nodes.size(); ++i)

@@ -138,7 +138,7 @@ Status check_workload(const Problem& problem, const Workload& workload) {
       return fail(ErrorCode::kInvalid, "workload '{}' breaks the constraint {} of line {}", workload.name,
                   constraint.text, constraint.span.line);
   }
-  for (const auto* list : {&problem.inputs, &problem.outputs})
+  for (const auto* list : {&problem.inputs, &problem.outputs, &problem.pieces})
     for (const TensorDecl& declaration : *list)
       if (const auto shape = shape_of(declaration, workload); !shape)
         return fail(shape.error().code, "workload '{}', tensor '{}': {}", workload.name, declaration.name,
@@ -193,6 +193,16 @@ std::vector<Error> check(const Problem& problem) {
       errors.push_back(remark(problem, axis.span, fmt::format("axis '{}' is in no tensor's shape", axis.name),
                               "a candidate could not know it; use it in a shape or make it an attribute"));
   return errors;
+}
+
+Problem asking_for(Problem problem, const std::function<bool(const TensorDecl& piece)>& wanted) {
+  for (TensorDecl& piece : problem.pieces) {
+    if (!wanted(piece)) continue;
+    piece.piece = true;
+    problem.outputs.push_back(std::move(piece));
+  }
+  problem.pieces.clear();
+  return problem;
 }
 
 Result<Cost> cost_of(const Problem& problem, const Workload& workload) {

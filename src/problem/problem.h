@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,8 +72,9 @@ struct TensorDecl {
   DType dtype = DType::kF32;
   SymbolicShape shape;
   Distribution distribution;  // inputs
-  NodeId node = -1;           // the node of an input, or the node assigned to an output
+  NodeId node = -1;           // the node of an input, or the node assigned to an output or a piece
   Span span;
+  bool piece = false;         // of outputs: an intermediate that is asked for besides (asking_for)
 };
 
 enum class Role {
@@ -108,6 +110,7 @@ struct Problem {
   std::vector<TensorDecl> inputs;
   std::vector<TensorDecl> outputs;
   Graph graph;
+  std::vector<TensorDecl> pieces;   // intermediates that a candidate may also write, in order of the reference
   std::vector<NamedNode> names;     // in order of assignment: named intermediates and outputs
   std::vector<Workload> workloads;  // in order of the text
   std::vector<CandidateFile> candidates;
@@ -131,6 +134,9 @@ std::vector<Error> check_text(std::string_view text, std::string file);
 // What no parse can see but a complete problem file should have: a smallest workload, a shape workload, a
 // note at every real one, every axis and input used. Each is an Error with a remedy.
 std::vector<Error> check(const Problem& problem);
+
+// The problem that asks for `wanted` of its pieces as further outputs, behind its own; it has no pieces left.
+Problem asking_for(Problem problem, const std::function<bool(const TensorDecl& piece)>& wanted);
 
 // A workload of the judge's own: axes by value; fails where a constraint does not hold (names it), where an
 // axis is missing or unknown, or where a shape is negative or too large.

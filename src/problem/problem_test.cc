@@ -168,10 +168,10 @@ TEST(Evaluate, KeepsNames) {
   options.keep_names = true;
   const auto evaluation = evaluate(problem, workload, *make_inputs(problem, workload, 1), options);
   ASSERT_TRUE(evaluation);
-  ASSERT_EQ(evaluation->names.size(), 3u);
+  ASSERT_EQ(evaluation->names.size(), 4u);
   EXPECT_EQ(evaluation->names[0].name, "top");
   EXPECT_EQ(evaluation->names[0].value.shape(), (tensor::Shape{7, 1}));
-  EXPECT_EQ(evaluation->names[2].value.to_doubles(), evaluation->outputs[0].to_doubles());
+  EXPECT_EQ(evaluation->names[3].value.to_doubles(), evaluation->outputs[0].to_doubles());
 }
 
 TEST(Evaluate, RefusesWhatIsTooMuchBeforeAllocating) {

@@ -52,6 +52,23 @@ Pair judge_pair(double got, double reference, DType dtype, double largest) {
   return same ? Pair{0, false, false} : Pair{kInfinity, true, false};
 }
 
+double allowed_at(const std::optional<Budget>& budget, const Pair& pair, double reference) {
+  return budget && pair.finite ? budget->atol + budget->rtol * std::abs(reference) : 0;
+}
+
+bool is_failing(const std::optional<Budget>& budget, const Pair& pair, double allowed) {
+  return pair.mismatch || (budget && pair.error > allowed);
+}
+
+Status check_pair(const Tensor& got, const Tensor& reference) {
+  if (reference.dtype() != DType::kF64)
+    return fail(ErrorCode::kInvalid, "the reference is {}; it must be f64", reference.description());
+  if (got.size() != reference.size())
+    return fail(ErrorCode::kInvalid, "{} has {} elements and the reference {}", got.description(), got.size(),
+                reference.size());
+  return {};
+}
+
 }  // namespace
 
 double ulp_at(DType dtype, double value) {
@@ -68,11 +85,7 @@ double unit_roundoff(DType dtype) {
 }
 
 Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::optional<Budget> budget) {
-  if (reference.dtype() != DType::kF64)
-    return fail(ErrorCode::kInvalid, "the reference is {}; it must be f64", reference.description());
-  if (got.size() != reference.size())
-    return fail(ErrorCode::kInvalid, "{} has {} elements and the reference {}", got.description(), got.size(),
-                reference.size());
+  KW_TRY_VOID(check_pair(got, reference));
   ErrorMetrics metrics;
   metrics.elements = got.size();
   const double largest = largest_finite(got.dtype());
@@ -82,8 +95,8 @@ Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::op
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Pair pair = judge_pair(values[i], expected[i], got.dtype(), largest);
     const double magnitude = std::abs(expected[i]);
-    const double allowed = budget && pair.finite ? budget->atol + budget->rtol * magnitude : 0;
-    const bool failing = pair.mismatch || (budget && pair.error > allowed);
+    const double allowed = allowed_at(budget, pair, expected[i]);
+    const bool failing = is_failing(budget, pair, allowed);
     double key = pair.error;
     if (pair.mismatch) {
       ++metrics.kind_mismatches;
@@ -118,6 +131,19 @@ Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::op
   else
     metrics.cosine = dot / (std::sqrt(got_norm) * std::sqrt(reference_norm));
   return metrics;
+}
+
+Result<std::vector<std::int64_t>> failing_elements(const Tensor& got, const Tensor& reference, const Budget& budget) {
+  KW_TRY_VOID(check_pair(got, reference));
+  std::vector<std::int64_t> failing;
+  const double largest = largest_finite(got.dtype());
+  const auto expected = reference.f64();
+  const std::vector<double> values = got.to_doubles();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Pair pair = judge_pair(values[i], expected[i], got.dtype(), largest);
+    if (is_failing(budget, pair, allowed_at(budget, pair, expected[i]))) failing.push_back(static_cast<std::int64_t>(i));
+  }
+  return failing;
 }
 
 }  // namespace kw::tensor

@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "tensor/tensor.h"
@@ -67,6 +68,9 @@ struct ErrorMetrics {
 // Without a budget only mismatches of kind count as failing.
 Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference,
                              std::optional<Budget> budget = std::nullopt);
+
+// The flat indexes of the elements that compare() counts as failing, ascending.
+Result<std::vector<std::int64_t>> failing_elements(const Tensor& got, const Tensor& reference, const Budget& budget);
 
 // The spacing of the dtype's values at |value|: at least the smallest denormal; 1 for integers and bool.
 double ulp_at(DType dtype, double value);

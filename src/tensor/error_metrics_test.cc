@@ -42,6 +42,17 @@ TEST(ErrorMetrics, BudgetNamesFirstAndWorst) {
   EXPECT_FALSE(m.passed());
 }
 
+TEST(ErrorMetrics, FailingElementsAreThoseThatAreCounted) {
+  const Shape shape = {5};
+  const std::vector<double> values = {1.05, 1.2, kNan, 1, 1.5};
+  const Tensor got = *Tensor::from_doubles(DType::kF32, shape, values);
+  const Tensor reference = *Tensor::adopt(shape, {1, 1, 1, 1, 1});
+  const Budget budget{0.05, 0.05};
+  EXPECT_EQ(*failing_elements(got, reference, budget), (std::vector<std::int64_t>{1, 2, 4}));
+  EXPECT_EQ(compare(got, reference, budget)->failing, 3);
+  EXPECT_FALSE(failing_elements(got, *Tensor::adopt({2}, {1, 1}), budget)) << "another number of elements";
+}
+
 TEST(ErrorMetrics, ZeroBudgetAsksForEqualNumbers) {
   EXPECT_TRUE(compared(DType::kF16, {0, 2}, {-0.0, 2}, Budget{}).passed());
   const auto m = compared(DType::kF16, {0, 2.001953125}, {0, 2}, Budget{});

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/jail.h"
+#include "base/leftover.h"
 #include "base/source_text.h"
 #include "toolchain/diagnostics.h"
 #include "toolchain/installation.h"
@@ -108,6 +109,7 @@ std::string without(std::string text, const std::string& what) {
 // Puts a program and its log into the cache. Beside its place first, in a folder of its own for each caller: two
 // threads, or two judges, may compile the same candidate at once. What a full disk cut short goes.
 Status keep(const std::string& program, const std::string& log, const std::string& cache, const std::string& place, bool may_be_there) {
+  sweep_unfinished(cache);
   KW_TRY(const TempDir fresh, TempDir::create_in(cache, "new"));
   const auto refuse = [&](const std::string& why) {
     return fail(ErrorCode::kIo, "the cache folder {} cannot be written: {}; make room there, or set KW_CACHE to another folder", cache, why);

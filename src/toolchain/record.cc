@@ -26,6 +26,7 @@ std::string_view kind_name(Argument::Kind kind) {
   switch (kind) {
     case Argument::Kind::kInput: return "input";
     case Argument::Kind::kOutput: return "output";
+    case Argument::Kind::kPiece: return "piece";
     case Argument::Kind::kInOut: return "inout";
     case Argument::Kind::kInteger: return "integer";
     case Argument::Kind::kReal: return "real";
@@ -44,7 +45,8 @@ Result<std::string> workload_text(const Compiled& compiled, const Workload& work
     json["kind"] = kind_name(argument.kind);
     json["integer"] = argument.integer;
     json["real"] = argument.real;
-    if (argument.kind == Argument::Kind::kInput || argument.kind == Argument::Kind::kOutput || argument.kind == Argument::Kind::kInOut) {
+    using Kind = Argument::Kind;
+    if (argument.kind != Kind::kInteger && argument.kind != Kind::kReal && argument.kind != Kind::kBool) {
       KW_TRY(const tensor::DType type, tensor::dtype_named(argument.dtype));
       const int code = candidate_dtype(type);
       if (code < 0) return fail(ErrorCode::kUnsupported, "'{}': candidates cannot take tensors of {}", argument.name, argument.dtype);
@@ -138,7 +140,8 @@ Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, 
   command.limits.processes = 64;
   KW_TRY(const ProcessOutcome outcome, run_jailed(command, jail));
   const auto with_output = [&](Unrecordable reason) {
-    reason.output = (outcome.out + outcome.err).substr(0, 4096);
+    reason.output = outcome.out + outcome.err;
+    if (reason.output.size() > 4096) reason.output.erase(0, reason.output.size() - 4096);
     return Outcome(std::move(reason));
   };
 

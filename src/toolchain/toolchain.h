@@ -91,7 +91,8 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
 // ---- recording -------------------------------------------------------------------------------------
 
 struct Argument {
-  enum class Kind : uint8_t { kInput, kOutput, kInOut, kInteger, kReal, kBool } kind = Kind::kInput;
+  // kPiece: an output that the entry may leave out.
+  enum class Kind : uint8_t { kInput, kOutput, kPiece, kInOut, kInteger, kReal, kBool } kind = Kind::kInput;
   std::string name;
   std::string dtype;                     // tensors: names of plan::bits_of_dtype
   std::vector<int64_t> shape;
@@ -124,7 +125,7 @@ struct Unrecordable {
   std::string message;                   // one sentence: what and why
   Span place;                            // the candidate's line; line 0 when unknown
   std::vector<std::string> notes;        // remedies
-  std::string output;                    // what the program printed, at most 4 KiB
+  std::string output;                    // the end of what the program printed, stderr last: at most 4 KiB
 };
 std::string_view name_of(Unrecordable::Kind kind);
 

@@ -209,6 +209,48 @@ TEST(Interrupted, AJudgeTakesItsTemporaryFoldersAlong) {
   }
 }
 
+// What a judge that is killed leaves, whenever that is, the next one takes away; cache and evidence stay whole.
+TEST(Interrupted, AKilledJudgeLeavesNothingForLong) {
+  if (auto nvcc = toolchain::find_nvcc(); !nvcc) GTEST_SKIP() << nvcc.error().message;
+  auto place = TempDir::create();
+  ASSERT_TRUE(place);
+  const std::string temporary = *place / "tmp", cache = *place / "cache", evidence = *place / "evidence";
+  ASSERT_TRUE(make_folder(temporary));
+  const auto run = [&](const std::string& script) {
+    Command command;
+    command.argv = {"/bin/sh", "-c", script, KW_PROGRAM, KW_SOURCE_DIR "/problems/row_softmax.problem", KW_SOURCE_DIR "/kernels/row_softmax.cu",
+                    temporary, cache, evidence};
+    command.wall_seconds = 300;
+    return run_process(command);
+  };
+  const std::string judge = "KW_CACHE=$4 TMPDIR=$3 \"$0\" judge \"$1\" \"$2\" --seed 1 --evidence $5";
+  int left = 0;
+  for (const char* seconds : {"0", "0.1", "0.5", "2", "4"}) {
+    const auto killed = run(judge + " & while [ -z \"$(ls $3)\" ]; do sleep 0.01; done; sleep " + seconds + "; kill -9 $!; wait $!");
+    ASSERT_TRUE(killed);
+    for (const auto& entry : fs::directory_iterator(temporary)) left += entry.is_directory();
+  }
+  EXPECT_GE(left, 1) << "the kill came too late to show anything";
+  // As if all that had been a while ago.
+  ASSERT_TRUE(run("find \"$3\" \"$4\" -depth -exec touch -h -d '20 minutes ago' {} +"));
+  const auto last = run(judge);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->exit_code, 0) << last->err;
+  EXPECT_EQ(last->out.substr(0, 8), "CORRECT:") << last->out;
+  EXPECT_TRUE(fs::is_empty(temporary)) << fs::directory_iterator(temporary)->path();
+  for (const std::string& folder : {cache + "/compiled", evidence + "/objects", evidence + "/verdicts"}) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      const bool whole = entry.is_directory() ? fs::exists(entry.path() / "program") && fs::exists(entry.path() / "log.txt") : fs::file_size(entry) > 0;
+      EXPECT_TRUE(whole && name.find_last_of('.') != name.size() - 7) << entry.path();
+    }
+  }
+  // What the last one stored judges the same again.
+  const auto again = run("for each in $5/verdicts/*.json; do KW_CACHE=$4 TMPDIR=$3 \"$0\" judge --recheck $each || exit 1; done");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->exit_code, 0) << again->out << again->err;
+}
+
 int register_cases() {
   int registered = 0;
   std::vector<std::string> files;

@@ -75,6 +75,7 @@ class JudgeCase : public testing::Test {
     options.seed = kSeed;
     options.cache_dir = std::string(KW_CASES_BUILD_DIR) + "/cache";
     if (fixture_.host_deadline_s > 0) options.host_deadline_s = fixture_.host_deadline_s;
+    if (fixture_.record_deadline_s > 0) options.record_deadline_s = fixture_.record_deadline_s;
     if (fixture_.kernel_deadline_s > 0) options.kernel_deadline_s = fixture_.kernel_deadline_s;
     auto verdict = judge::evaluate(*problem, candidate_, options);
     ASSERT_TRUE(verdict) << format_error(verdict.error());

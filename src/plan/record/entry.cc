@@ -1,7 +1,7 @@
 // main of a compiled candidate: reads the workload, binds the entry's parameters to it by name, calls the entry
 // once, writes the plan.
 //   program WORKLOAD.json OUTPUT_FOLDER
-// WORKLOAD.json {"candidate", "arguments": [{"name", "kind": input|output|inout|integer|real|bool, "dtype",
+// WORKLOAD.json {"candidate", "arguments": [{"name", "kind": input|output|piece|inout|integer|real|bool, "dtype",
 // "dtype_code", "bytes", "shape", "strides", "integer", "real"}]}; made by toolchain/record.cc, so trusted.
 #include <kernelwright/candidate.h>
 #include <signal.h>
@@ -125,14 +125,14 @@ Value bind(const Workload& workload, size_t index, ArgumentKind kind, Recorder& 
   };
   switch (kind) {
     case ArgumentKind::kIn:
-      if (is != "input" && is != "inout") mismatch(is == "output" ? "kw::Out" : is == "integer" ? "int64_t" : is == "real" ? "double" : "bool");
+      if (is != "input" && is != "inout") mismatch(is == "output" || is == "piece" ? "kw::Out" : is == "integer" ? "int64_t" : is == "real" ? "double" : "bool");
       if (is == "inout") mismatch("kw::InOut");
       return bind_tensor(argument, kind, recorder, name.c_str());
     case ArgumentKind::kOut:
-      if (is != "output") mismatch(is == "input" ? "kw::In" : is == "inout" ? "kw::InOut" : is == "integer" ? "int64_t" : is == "real" ? "double" : "bool");
+      if (is != "output" && is != "piece") mismatch(is == "input" ? "kw::In" : is == "inout" ? "kw::InOut" : is == "integer" ? "int64_t" : is == "real" ? "double" : "bool");
       return bind_tensor(argument, kind, recorder, name.c_str());
     case ArgumentKind::kInOut:
-      if (is != "inout") mismatch(is == "input" ? "kw::In" : is == "output" ? "kw::Out" : "int64_t");
+      if (is != "inout") mismatch(is == "input" ? "kw::In" : is == "output" || is == "piece" ? "kw::Out" : "int64_t");
       return bind_tensor(argument, kind, recorder, name.c_str());
     case ArgumentKind::kInt32:
     case ArgumentKind::kInt64:
