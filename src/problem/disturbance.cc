@@ -96,6 +96,19 @@ void push_reduction(const Node& node, NodeId id, const std::vector<Array>& opera
        [&](std::int64_t i, double) { return scale * magnitude[static_cast<std::size_t>(i)]; });
 }
 
+// Whatever it computes in: two approximate operations, relative to the value and to the size of its neighbours, out of
+// which it may have come by cancellation.
+void push_opaque(NodeId id, Buffer& result, const DisturbanceRule& rule) {
+  double squares = 0, finite = 0;
+  for (const double value : result)
+    if (std::isfinite(value)) {
+      squares += value * value;
+      ++finite;
+    }
+  const double rms = finite > 0 ? std::sqrt(squares / finite) : 0;
+  push(id, result, rule, [&](std::int64_t, double v) { return 8 * rule.unit * (std::abs(v) + rms); });
+}
+
 }  // namespace
 
 void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, const NodeShapes& plan, Buffer& result,
@@ -118,6 +131,7 @@ void disturb(const Node& node, NodeId id, const std::vector<Array>& operands, co
     case OpGroup::kRound:
       if (node.op != Op::kCast) relative(unit);  // a cast's operand is already disturbed
       return;
+    case OpGroup::kOpaque: return push_opaque(id, result, rule);
     case OpGroup::kApproximate: break;
   }
   const double* x = operands[0].data;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <set>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -10,6 +11,7 @@
 #include "problem/graph_builder.h"
 #include "problem/host_ops.h"
 #include "problem/plan_memory.h"
+#include "problem/python_calls.h"
 #include "tensor/error_metrics.h"
 
 namespace kw::problem {
@@ -220,6 +222,7 @@ class Interpreter {
         value.resize(static_cast<std::size_t>(count));
         return evaluate_along(node, operands, value.data(), count, single_, threads_);
       }
+      case Op::kPython: return call_python(node, id);
       default: break;
     }
     const OpGroup group = op_group(node.op);
@@ -233,6 +236,43 @@ class Interpreter {
       unary(node.op, operand(0).data, value.data(), count, threads_);
     else
       binary(node.op, operand(0), operand(1), value.data(), shape, threads_);
+    return {};
+  }
+
+  // All outputs of the call that are needed, by its first node; the others find their values there.
+  Status call_python(const Node& node, NodeId id) {
+    if (answered_.contains(id)) return {};
+    const PythonSection& section = problem_.graph.python;
+    PythonCall call{section, section.functions[static_cast<std::size_t>(node.function)], {}, {}};
+    for (const NodeId operand : node.operands) {
+      const Node& given = problem_.graph.nodes[static_cast<std::size_t>(operand)];
+      call.operands.push_back({given.kind, given.op == Op::kSize || given.op == Op::kConstant, array(operand)});
+    }
+    std::vector<NodeId> nodes;
+    for (const NodeId other : problem_.graph.same_call(id)) {
+      const auto at = static_cast<std::size_t>(other);
+      if (!plan_.live[at]) continue;
+      nodes.push_back(other);
+      call.results.push_back({problem_.graph.nodes[at].output, problem_.graph.nodes[at].kind, plan_.shapes[at]});
+    }
+    const PythonPrecision honest = in_double(problem_) ? PythonPrecision::kDouble : PythonPrecision::kSingle;
+    const bool plain = options_.precision == Precision::kHonest;
+    // Where the operands are inputs the plain evaluation will ask for the same call.
+    std::optional<PythonPrecision> also;
+    if (options_.precision == Precision::kReference) also = honest;
+    auto values = options_.python->call(call, plain ? honest : PythonPrecision::kExact, also,
+                                        {options_.memory_limit, options_.python_seconds});
+    if (!values) {
+      Error error = std::move(values).error();
+      if (!error.span) error.span = node.span;
+      error.span->file = problem_.file;
+      error.source_line = std::string(line_of(problem_.text, error.span->line).substr(0, 400));
+      return fail(std::move(error));
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      values_[static_cast<std::size_t>(nodes[i])] = std::move((*values)[i]);
+      answered_.insert(nodes[i]);
+    }
     return {};
   }
 
@@ -301,6 +341,7 @@ class Interpreter {
   const EvaluateOptions& options_;
   NodeShapes plan_;
   std::vector<Buffer> values_;
+  std::set<NodeId> answered_;  // python nodes that have their values
   DisturbanceRule rule_;
   NodeId reused_ = -1;  // the operand whose buffer the node being computed took
   int threads_ = 1;
@@ -324,6 +365,8 @@ Status check_inputs(const Problem& problem, const Workload& workload,
 }
 
 }  // namespace
+
+std::shared_ptr<PythonCalls> make_python_calls() { return std::make_shared<PythonCalls>(); }
 
 Result<Evaluation> evaluate(const Problem& problem, const Workload& workload,
                             const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options) {

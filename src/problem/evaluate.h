@@ -7,10 +7,12 @@
 // fixed order.
 // Memory: nodes are freed after their last use; the peak is known before anything is allocated, and a
 // workload over `memory_limit` is a kLimit error that says what it needs. Operations are bounded likewise.
-// Errors: inputs of the wrong number, dtype or shape; limits. Thread-safe: no shared state.
+// Functions of section python run in a jailed process (python_calls.h), one for each call whose answer is not known yet.
+// Errors: inputs of the wrong number, dtype or shape; limits; what a Python function does wrong. Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,9 @@
 #include "tensor/tensor.h"
 
 namespace kw::problem {
+
+class PythonCalls;
+std::shared_ptr<PythonCalls> make_python_calls();
 
 enum class Precision {
   kReference,  // fp64
@@ -38,6 +43,9 @@ struct EvaluateOptions {
   int threads = 0;                // 0: as many as there are cores
   std::uint64_t disturbance = 0;  // seed of the signs in kDisturbed
   bool keep_names = false;        // also return the named intermediates
+  double python_seconds = 300;    // for each call of a function of section python
+  // Remembers the answers of Python functions; shared by copies of these options.
+  std::shared_ptr<PythonCalls> python = make_python_calls();
 };
 
 struct NamedTensor {

@@ -314,6 +314,24 @@ Result<Argument> ExpressionParser::parse_argument() {
   return argument;
 }
 
+// The first argument of python(…): a name that means nothing elsewhere.
+Result<Argument> ExpressionParser::parse_python_function() {
+  Argument argument;
+  argument.token = cursor_.next();
+  const std::vector<std::string>& known = builder_.python_section().functions;
+  if (argument.token.form != Token::Form::kName)
+    return fail(error(argument.token, fmt::format("expected a function of section python, found {}",
+                                                  token_text(argument.token))));
+  const auto found = std::find(known.begin(), known.end(), argument.token.text);
+  if (found == known.end()) {
+    Error made = unknown(argument.token, "Python function", known);
+    if (known.empty()) made.notes = {"define it in a section python:, before inputs:"};
+    return fail(std::move(made));
+  }
+  argument.function = static_cast<std::int32_t>(found - known.begin());
+  return argument;
+}
+
 Result<Value> ExpressionParser::parse_call() {
   const Token name = cursor_.next();
   cursor_.next();
@@ -325,6 +343,10 @@ Result<Value> ExpressionParser::parse_call() {
     return fail(unknown(name, "function", known));
   }
   std::vector<Argument> arguments;
+  if (name.text == "python" && !cursor_.is(")")) {
+    KW_TRY(Argument function, parse_python_function());
+    arguments.push_back(std::move(function));
+  }
   while (!cursor_.accept(")")) {
     if (!arguments.empty()) {
       KW_TRY_VOID(expect(",", "or ')' after an argument"));

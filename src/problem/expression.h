@@ -66,6 +66,7 @@ struct Argument {
   std::optional<std::vector<Value>> list;  // [a, b]
   std::optional<bool> flag;                // true, false
   std::optional<DType> dtype;
+  std::optional<std::int32_t> function;  // index into the functions of section python
 };  // a string is its token alone
 
 class ExpressionParser {
@@ -96,6 +97,7 @@ class ExpressionParser {
   Result<Value> parse_call();
   Result<Value> parse_index(Value value);
   Result<Argument> parse_argument();
+  Result<Argument> parse_python_function();
   Result<Value> combine(const Token& sign, const Value& left, const Value& right);
   Result<Value> place(Result<NodeId> made, const Token& token) const;
   void point(const Token& token);

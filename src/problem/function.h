@@ -24,5 +24,6 @@ std::span<const Function> window_functions();     // functions_window.cc
 std::span<const Function> index_functions();      // functions_index.cc
 std::span<const Function> scan_functions();       // functions_scan.cc
 std::span<const Function> random_functions();     // functions_random.cc
+std::span<const Function> python_functions();     // functions_python.cc
 
 }  // namespace kw::problem

@@ -9,6 +9,7 @@ namespace {
 constexpr std::span<const Function> (*kFamilies[])() = {
     pointwise_functions, activation_functions, reduction_functions, scan_functions,
     movement_functions,  window_functions,     index_functions,     random_functions,
+    python_functions,
 };
 
 const Function* find_function(std::string_view name) {

@@ -31,6 +31,15 @@ OpGroup op_group(Op op) {
   return OpGroup::kMove;
 }
 
+std::vector<NodeId> Graph::same_call(NodeId id) const {
+  std::vector<NodeId> calls;
+  const Node& wanted = nodes[static_cast<std::size_t>(id)];
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].op == Op::kPython && nodes[i].function == wanted.function && nodes[i].operands == wanted.operands)
+      calls.push_back(static_cast<NodeId>(i));
+  return calls;
+}
+
 Kind kind_of(DType dtype) {
   if (dtype == DType::kBool) return Kind::kBoolean;
   return tensor::is_float(dtype) ? Kind::kReal : Kind::kInteger;

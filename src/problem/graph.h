@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "problem/dim.h"
+#include "problem/python_section.h"
 #include "tensor/dtype.h"
 
 namespace kw::problem {
@@ -42,6 +43,7 @@ enum class OpGroup {
   kApproximate,  // GPU approximations: division, exp, tanh, rsqrt …
   kReduce,       // sum, mean, prod, matmul, scans, scatter_add: error grows with the reduction length
   kPick,         // argmax, argmin, max, min over axes, sorts, running extremes: exact for exact operands
+  kOpaque,       // a Python function: nothing is known of it
 };
 OpGroup op_group(Op op);
 
@@ -74,12 +76,17 @@ struct Node {
                                // those of the convolution it transposes; `after` is its output_padding)
   Dim groups = 1;              // convolutions
   bool count_padding = true;   // avg_pool: padding is part of the mean
+  std::int32_t function = -1;  // python: index into Graph::python.functions
+  std::int32_t output = 0;     // python: which of the values that the function gives
   Span span;                   // where in the text
   bool inside_function = false;  // a step of a function's expansion, not its result
 };
 
 struct Graph {
   std::vector<Node> nodes;
+  PythonSection python;
+  // The python nodes of the same call as `id`: other outputs of one function for the same operands. Ascending.
+  std::vector<NodeId> same_call(NodeId id) const;
 };
 
 // A name of the reference: every assignment makes one. Outputs are among them.

@@ -56,6 +56,10 @@ class GraphBuilder {
   Result<NodeId> pool(Op op, NodeId a, std::vector<Window> windows, bool ceil, bool count_padding);
   // graph_convolution.cc: x [batch, channels, sizes…]. The sizes of the windows are those of w.
   Result<NodeId> convolution(Op op, NodeId x, NodeId w, std::vector<Window> windows, Dim groups);
+  // A value of a function of section python. Equal calls share their operands, equal values their node.
+  Result<NodeId> python(std::int32_t function, std::vector<NodeId> operands, std::int32_t output, Kind kind,
+                        SymbolicShape shape);
+  const PythonSection& python_section() const { return graph_.python; }
 
   // graph_indexing.cc. The index of gather and scatter has as many axes as `a`; off the axis the sizes agree.
   Result<NodeId> gather(NodeId a, NodeId index, std::int64_t axis);

@@ -1,5 +1,6 @@
 #include "problem/lexer.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -43,6 +44,7 @@ class Lexer {
       const std::size_t begin = at_;
       while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
       list_.tokens.push_back(make(Token::Form::kName, begin, at_));
+      before_python_ = depth_ == 0 && begin == line_start_ && list_.tokens.back().text == "python";
     } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
       number();
     } else {
@@ -54,9 +56,33 @@ class Lexer {
     if (depth_ == 0 && !list_.tokens.empty() && list_.tokens.back().form != Token::Form::kNewline &&
         list_.tokens.back().text != ",")
       list_.tokens.push_back(make(Token::Form::kNewline, at_, at_));
+    next_line();
+    if (before_python_) python();
+    before_python_ = false;
+  }
+
+  void next_line() {
     ++at_;
     ++line_;
     line_start_ = at_;
+  }
+
+  void python() {
+    const std::size_t begin = at_;
+    Token token = make(Token::Form::kPython, begin, begin);
+    token.column = 2;  // it is indented
+    while (at_ < text_.size()) {
+      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+      const bool indented = text_[at_] == ' ' || text_[at_] == '\t';
+      const bool blank = text_.find_first_not_of(" \t\r", at_) >= end;
+      if (!indented && !blank) break;
+      at_ = end;
+      if (at_ < text_.size()) next_line();
+    }
+    token.text = text_.substr(begin, at_ - begin);
+    if (token.text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
+    list_.tokens.push_back(token);
+    list_.tokens.push_back(make(Token::Form::kNewline, at_, at_));
   }
 
   void string() {
@@ -152,6 +178,7 @@ class Lexer {
   std::size_t line_start_ = 0;
   int line_ = 1;
   int depth_ = 0;
+  bool before_python_ = false;  // this line opens section python
 };
 
 }  // namespace

@@ -80,7 +80,8 @@ bool may_be_left_out(const Node& node) {
     case OpGroup::kRound: return node.op != Op::kCast;  // a cast that loses nothing says what is in memory
     case OpGroup::kApproximate:
     case OpGroup::kReduce:
-    case OpGroup::kPick: return true;
+    case OpGroup::kPick:
+    case OpGroup::kOpaque: return true;
     case OpGroup::kMove: break;
     case OpGroup::kSource: return false;
   }

@@ -1,4 +1,4 @@
-// Sections axes, attributes, inputs and outputs of a problem file.
+// Sections axes, attributes, python, inputs and outputs of a problem file.
 #include <algorithm>
 #include <cmath>
 
@@ -87,6 +87,12 @@ Status Parser::parse_attribute() {
   if (integer) symbol.size = Dim(whole);
   problem_.attributes.push_back({std::string(name.text), value});
   return end_line("an attribute");
+}
+
+Status Parser::parse_python() {
+  const Token block = cursor_.next();
+  KW_TRY(problem_.graph.python, read_python_section(block.text, block.line, text_, problem_.file));
+  return end_line("section python");
 }
 
 Result<DType> Parser::parse_dtype() {

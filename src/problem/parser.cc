@@ -14,9 +14,9 @@ struct Section {
   std::string_view name;
   bool required;
 };
-constexpr Section kSections[] = {{"axes", false},     {"attributes", false}, {"inputs", true},
-                                 {"outputs", true},   {"reference", true},   {"pieces", false},
-                                 {"workloads", true}, {"tolerance", false},  {"candidates", false}};
+constexpr Section kSections[] = {{"axes", false},      {"attributes", false}, {"python", false}, {"inputs", true},
+                                 {"outputs", true},    {"reference", true},   {"pieces", false}, {"workloads", true},
+                                 {"tolerance", false}, {"candidates", false}};
 
 }  // namespace
 
@@ -42,7 +42,8 @@ void Parser::parse_file() {
   if (!take(parse_heading())) return;
   std::size_t next = 0;  // sections come in the order of the table
   while (cursor_.peek().form != Token::Form::kEnd && errors.size() < kMostErrors) {
-    if (!take(parse_section(next))) skip_line();
+    const std::size_t start = cursor_.at;
+    if (!take(parse_section(next)) && !read_whole_lines(start)) skip_line();
     skip_newlines();
   }
   if (errors.empty() && readable_) finish(next);
@@ -63,6 +64,10 @@ void Parser::skip_line() {
   while (cursor_.peek().form != Token::Form::kNewline && cursor_.peek().form != Token::Form::kEnd)
     cursor_.next();
   skip_newlines();
+}
+
+bool Parser::read_whole_lines(std::size_t start) const {
+  return cursor_.at > start && cursor_.tokens[cursor_.at - 1].form == Token::Form::kNewline;
 }
 
 Status Parser::end_line(std::string_view after) {
@@ -125,7 +130,7 @@ Status Parser::parse_section(std::size_t& next) {
   if (word.column != 1 || word.form != Token::Form::kName)
     return fail(
         error(word,
-              "expected a section at the start of a line: axes, attributes, inputs, outputs, reference, "
+              "expected a section at the start of a line: axes, attributes, python, inputs, outputs, reference, "
               "pieces, workloads, tolerance or candidates"));
   std::size_t index = 0;
   std::vector<std::string> known;
@@ -141,7 +146,7 @@ Status Parser::parse_section(std::size_t& next) {
   if (index < next) {
     skip_body();
     return fail(error(
-        word, fmt::format("section '{}' comes too late or twice; the order is axes, attributes, inputs, "
+        word, fmt::format("section '{}' comes too late or twice; the order is axes, attributes, python, inputs, "
                           "outputs, reference, pieces, workloads, tolerance, candidates",
                           word.text)));
   }
@@ -152,9 +157,7 @@ Status Parser::parse_section(std::size_t& next) {
          errors.size() < kMostErrors) {
     const std::size_t start = cursor_.at;
     if (take(parse_item(word.text))) continue;
-    const bool read_whole =
-        cursor_.at > start && cursor_.tokens[cursor_.at - 1].form == Token::Form::kNewline;
-    if (!read_whole) skip_line();
+    if (!read_whole_lines(start)) skip_line();
   }
   return {};
 }
@@ -167,6 +170,7 @@ void Parser::skip_body() {
 Status Parser::parse_item(std::string_view section) {
   if (section == "axes") return parse_axes_line();
   if (section == "attributes") return parse_attribute();
+  if (section == "python") return parse_python();
   if (section == "inputs") return parse_input();
   if (section == "outputs") return parse_output();
   if (section == "reference") return parse_statement();

@@ -1,5 +1,5 @@
 // The state of a problem file's parser and its productions: parser.cc (sections, tokens), parse_declaration.cc (axes,
-// attributes, inputs, outputs), parse_reference.cc (statements, pieces), parse_workload.cc (workloads, tolerance). Grammar:
+// attributes, python, inputs, outputs), parse_reference.cc (statements, pieces), parse_workload.cc (workloads, tolerance). Grammar:
 // docs/formats/problem.md. Internal to problem.
 //
 // A production that fails returns the error, which take() records; the next line is then read as if nothing were.
@@ -45,6 +45,7 @@ class Parser {
   }
   void skip_newlines();
   void skip_line();
+  bool read_whole_lines(std::size_t start) const;  // since token `start`
   Status end_line(std::string_view after);
   Result<Token> expect_name(std::string_view what);
   Result<Token> new_name(std::string_view what);  // refuses one that is taken
@@ -54,6 +55,7 @@ class Parser {
   Status parse_axes_line();
   Status stop_declaring(Error reason);
   Status parse_attribute();
+  Status parse_python();
   Result<DType> parse_dtype();
   Result<TensorDecl> parse_tensor_declaration(std::string_view what, Token& name);
   Status parse_input();

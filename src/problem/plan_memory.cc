@@ -139,6 +139,9 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
       } else if (group == OpGroup::kReduce || group == OpGroup::kPick) {
         const NodeId reduced = node.operands[reduced_operand(node.op)];
         work = static_cast<double>(known.counts[static_cast<std::size_t>(reduced)]) * (node.op == Op::kScan ? 2 : 1);
+      } else if (group == OpGroup::kOpaque) {
+        for (const NodeId operand : node.operands) work += static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);
+        work *= kOpaqueOperations;
       } else if (node.op == Op::kInput || node.op == Op::kReshape) {
         work = 0;
       }
@@ -176,8 +179,22 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
   double alive = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!known.live[i]) continue;
-    alive += 8.0 * static_cast<double>(known.counts[i]);
     double scratch = 0;  // of the operator itself: packed operands, moved axes, keys of a sort
+    if (nodes[i].op == Op::kPython) {
+      // The first node of a call takes the values of all, which travel at two precisions, as bytes and as numbers.
+      std::vector<NodeId> calls = problem.graph.same_call(static_cast<NodeId>(i));
+      std::erase_if(calls, [&](NodeId call) { return !known.live[static_cast<std::size_t>(call)]; });
+      if (calls.front() == static_cast<NodeId>(i)) {
+        for (const NodeId call : calls) {
+          alive += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(call)]);
+          scratch += 32.0 * static_cast<double>(known.counts[static_cast<std::size_t>(call)]);
+        }
+        for (const NodeId operand : nodes[i].operands)
+          scratch += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);
+      }
+    } else {
+      alive += 8.0 * static_cast<double>(known.counts[i]);
+    }
     for (NodeId operand : nodes[i].operands)
       if (op_group(nodes[i].op) == OpGroup::kReduce || op_group(nodes[i].op) == OpGroup::kPick)
         scratch += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);

@@ -11,6 +11,9 @@
 
 namespace kw::problem {
 
+// What a Python function does is unknown; the guess is this many operations for each element that it takes or gives.
+inline constexpr double kOpaqueOperations = 16;
+
 struct NodeShapes {
   std::vector<tensor::Shape> shapes;       // by node
   std::vector<std::int64_t> counts;        // elements, by node

@@ -33,6 +33,7 @@ Path path_to(const Problem& problem, const NodeShapes& shapes, NodeId output) {
       path.exact = false;
     if (group == OpGroup::kReduce)
       path.reduction_length = std::max(path.reduction_length, static_cast<std::int64_t>(shapes.lengths[i]));
+    if (group == OpGroup::kOpaque) path.exact = false;
     for (NodeId operand : node.operands) reached[static_cast<std::size_t>(operand)] = true;
   }
   return path;

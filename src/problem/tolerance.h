@@ -25,8 +25,13 @@
 //                scatter_add                   the same; n counts the updates that the element takes, 0 for none
 //                prod, cumprod of n            2^-24 n |v|
 //                stored as dtype d             u_d |v|                  (u_d = half the spacing at 1)
+//                a Python function             2^-21 (|v| + rms of its finite values)
 //              moves, selections and casts add nothing. In a problem with an f64 output 2^-53 replaces 2^-24
 //              and 2^-51 replaces 2^-22.
+// What a Python function (docs/formats/problem.md) computes is unknown: plain runs it in fp32, rounding where
+// its text casts to a narrower dtype, and is what tells how it adds up; the reference and disturbed run it in fp64 with those
+// casts undone, the latter on disturbed operands, and its values are pushed as the table says. A function that rounds its
+// result to the output's dtype thereby widens the budget by F u.
 // Small outputs (fewer than 256 elements) are disturbed up to eight times with other signs: one draw may let
 // all errors of the only element cancel. With d_i = the largest of these errors at element i, S = rms of the
 // finite ref, u = u of the output dtype, F = the problem's factor (4 unless it says otherwise):
