@@ -1,4 +1,5 @@
 """python -m kernelwright import kernelbench|module FILE… -o FOLDER
+python -m kernelwright import|export flashinfer PLACE… -o FOLDER
 
 Writes FOLDER/NAME.problem and FOLDER/NAME.json: what was found, or why not. With --check FOLDER/NAME.check/ too: inputs and
 the module's outputs at one small workload. `kw problem import` runs this in its jail.
@@ -63,9 +64,12 @@ def answer(imported, folder):
 
 
 def main(arguments):
+    if arguments[1:2] == ["flashinfer"]:  # no torch is needed, and no code runs
+        from . import flashinfer_bench
+        return flashinfer_bench.main(arguments[:1] + arguments[2:])
     parser = argparse.ArgumentParser(prog="kernelwright")
     parser.add_argument("command", choices=["import"])
-    parser.add_argument("kind", choices=["kernelbench", "module"])
+    parser.add_argument("kind", choices=["kernelbench", "module"], help="or flashinfer, which has options of its own")
     parser.add_argument("files", nargs="+")
     parser.add_argument("-o", "--out", default=".")
     parser.add_argument("--check", action="store_true")

@@ -59,16 +59,6 @@ bool is_identifier(const std::string& name) {
   return !name.empty() && name.size() <= 100 && name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == std::string::npos;
 }
 
-// The folder of the package kernelwright: of the installation, or of the source tree.
-Result<std::string> find_package() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const fs::path& place : {program.parent_path() / "share/kernelwright/python", fs::path(KW_PYTHON_FOLDER)})
-    if (fs::exists(place / "kernelwright/__main__.py", ignored)) return fs::canonical(place, ignored).string();
-  return fail(ErrorCode::kNotFound, "kernelwright/__main__.py is neither in {} nor in {}; install the program again",
-              (program.parent_path() / "share/kernelwright/python").string(), KW_PYTHON_FOLDER);
-}
-
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 // The reference on the module's inputs, against the module's outputs.
@@ -141,7 +131,7 @@ Result<Import> import_file(const problem::PythonPlace& python, const std::string
   const std::string path = colon == std::string::npos ? place : place.substr(0, colon + 3);
   const std::string member = colon == std::string::npos ? "" : place.substr(colon + 3);
   KW_TRY(const std::string source, read_file(path, 16 << 20));
-  KW_TRY(const std::string package, find_package());
+  KW_TRY(const std::string package, problem::find_python_package());
   KW_TRY(const TempDir folder, TempDir::create("kw-import"));
 
   // The folder's name stays: level1/12_….py is called level1_12_….

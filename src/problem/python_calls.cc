@@ -80,7 +80,8 @@ class Process {
   Process(const PythonCall& call, const PythonLimits& limits) : call_(call), limits_(limits) {}
 
   Result<std::vector<std::vector<Buffer>>> run(const PythonPlace& place, const std::vector<PythonPrecision>& precisions) {
-    KW_TRY(const std::string worker, find_python_worker());
+    KW_TRY(const std::string package, find_python_package());
+    const std::string worker = package + "/kernelwright/worker.py";
     KW_TRY(const TempDir folder, TempDir::create("kw-python"));
     std::string operands;
     for (const PythonOperand& operand : call_.operands)

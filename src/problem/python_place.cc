@@ -74,12 +74,12 @@ Result<PythonPlace> find_python() {
   return fail(std::move(error));
 }
 
-Result<std::string> find_python_worker() {
+Result<std::string> find_python_package() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   for (const fs::path& place : {program.parent_path() / "share/kernelwright/python", fs::path(KW_PYTHON_FOLDER)})
-    if (const fs::path worker = place / "kernelwright/worker.py"; fs::exists(worker, ignored)) return fs::canonical(worker, ignored).string();
-  return fail(ErrorCode::kNotFound, "kernelwright/worker.py is neither in {} nor in {}; install the program again",
+    if (fs::exists(place / "kernelwright/worker.py", ignored)) return fs::canonical(place, ignored).string();
+  return fail(ErrorCode::kNotFound, "the package kernelwright is neither in {} nor in {}; install the program again",
               (program.parent_path() / "share/kernelwright/python").string(), KW_PYTHON_FOLDER);
 }
 

@@ -1,4 +1,4 @@
-// Where Python with torch is, and our worker that calls a problem's Python functions in it. Nothing here runs code of a
+// Where Python with torch is, and our package that is run in it. Nothing here runs code of a
 // problem. Thread-safe.
 #pragma once
 
@@ -21,7 +21,8 @@ struct PythonPlace {
 // them; python3 on PATH. Error kNotFound: what was tried and what to type.
 Result<PythonPlace> find_python();
 
-// kernelwright/worker.py of the installation (share/kernelwright beside the program's folder) or of the source tree.
-Result<std::string> find_python_worker();
+// The folder that holds our package kernelwright (worker.py, the importers): of the installation (share/kernelwright beside the
+// program's folder) or of the source tree.
+Result<std::string> find_python_package();
 
 }  // namespace kw::problem
