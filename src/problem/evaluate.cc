@@ -65,8 +65,9 @@ class Interpreter {
       if (!plan_.live[i]) continue;
       if (Status done = compute(nodes[i], static_cast<NodeId>(i)); !done) {
         Error error = std::move(done).error();
-        error.span = nodes[i].span;
-        error.source_line = std::string(line_of(problem_.text, nodes[i].span.line));
+        if (!error.span) error.span = nodes[i].span;  // a Python function names its own line
+        error.span->file = problem_.file;
+        error.source_line = std::string(line_of(problem_.text, error.span->line).substr(0, 400));
         return fail(std::move(error));
       }
       if (nodes[i].kind == Kind::kInteger && signs_zeros(nodes[i].op))  // integers have one zero: 1 / -i is inf there
@@ -260,17 +261,10 @@ class Interpreter {
     // Where the operands are inputs the plain evaluation will ask for the same call.
     std::optional<PythonPrecision> also;
     if (options_.precision == Precision::kReference) also = honest;
-    auto values = options_.python->call(call, plain ? honest : PythonPrecision::kExact, also,
-                                        {options_.memory_limit, options_.python_seconds});
-    if (!values) {
-      Error error = std::move(values).error();
-      if (!error.span) error.span = node.span;
-      error.span->file = problem_.file;
-      error.source_line = std::string(line_of(problem_.text, error.span->line).substr(0, 400));
-      return fail(std::move(error));
-    }
+    KW_TRY(auto values, options_.python->call(call, plain ? honest : PythonPrecision::kExact, also,
+                                              {options_.memory_limit, options_.python_seconds}));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      values_[static_cast<std::size_t>(nodes[i])] = std::move((*values)[i]);
+      values_[static_cast<std::size_t>(nodes[i])] = std::move(values[i]);
       answered_.insert(nodes[i]);
     }
     return {};
