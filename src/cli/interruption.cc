@@ -31,8 +31,16 @@ sigset_t watched() {
 
 Interruption::Interruption(bool wanted) {
   if (!wanted) return;
+  // Before there is a folder, or a signal could come while nobody takes it away. In every thread started from here on;
+  // programs start with an empty mask.
+  const sigset_t set = watched();
+  sigset_t mask_before;
+  pthread_sigmask(SIG_BLOCK, &set, &mask_before);
   auto folder = TempDir::create("kernelwright");
-  if (!folder) return;
+  if (!folder) {
+    pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
+    return;
+  }
   folder->keep();
   folder_ = folder->path();
   if (auto claim = claim_folder(folder_)) claim_ = std::move(*claim);
@@ -42,8 +50,6 @@ Interruption::Interruption(bool wanted) {
     before_ = before;
   }
   setenv("TMPDIR", folder_.c_str(), 1);
-  const sigset_t set = watched();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);   // in every thread started from here on; programs start with an empty mask
   watcher_ = std::thread([this] { wait_for_signal(); });
 }
 
