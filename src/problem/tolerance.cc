@@ -119,8 +119,10 @@ OutputTolerance derive(const Problem& problem, const TensorDecl& output, const P
     if (beyond > 1e-9 * error.at(i))
       made.absolute = std::max(made.absolute, beyond);  // not this formula's rounding
   }
-  made.budget.rtol = made.factor * made.relative + 2 * made.rounding;
-  made.budget.atol = made.factor * made.absolute + (made.whole ? 0.5 : tensor::ulp_at(output.dtype, 0));
+  const double least = tensor::ulp_at(output.dtype, 0);
+  if (tensor::bits_of(output.dtype) < 8) made.roundings = 1;
+  made.budget.rtol = made.factor * made.relative + made.roundings * made.rounding;
+  made.budget.atol = made.factor * made.absolute + (made.whole ? 0.5 : made.roundings * least / 2);
   return made;
 }
 
@@ -134,10 +136,10 @@ bool rounds_to_integers(const Problem& problem, const TensorDecl& output) {
 std::string OutputTolerance::text() const {
   if (exact) return fmt::format("{}: exact", output);
   return fmt::format(
-      "{}: rtol {:.2e} = {} x {:.2e} + 2 x {:.2e}; atol {:.2e} = {} x {:.2e} + {} "
+      "{}: rtol {:.2e} = {} x {:.2e} + {} x {:.2e}; atol {:.2e} = {} x {:.2e} + {} "
       "(honest errors: fp32 {:.2e}, disturbed {:.2e}; reference rms {:.2e}; longest reduction {})",
-      output, budget.rtol, factor, relative, rounding, budget.atol, factor, absolute,
-      whole ? "half a step" : "least denormal", plain_error, disturbed_error, reference_rms,
+      output, budget.rtol, factor, relative, roundings, rounding, budget.atol, factor, absolute,
+      whole ? "half a step" : roundings == 1 ? "half the least denormal" : "least denormal", plain_error, disturbed_error, reference_rms,
       reduction_length);
 }
 

@@ -39,6 +39,8 @@
 //   absolute  a = max over all of (d_i - r |ref_i|), those below 1e-9 d_i left out
 //   rtol = F r + 2 u            (one rounding, and one more unit for a candidate that rounds twice)
 //   atol = F a + smallest denormal of the output dtype
+// Outputs of fewer than eight bits get u and half a denormal: whatever a candidate rounds to first is so much finer that it
+// does not show, and 2 u of e2m1 would let 0 pass for 1.
 // Where the graph is exact for this output (only moves and selections of inputs whose values the output's
 // dtype holds), atol = rtol = 0. An integer or boolean output has rtol = 0 and atol = max d_i, which is 0
 // unless honest evaluations disagree. An integer output whose reference is real asks for the nearest integer:
@@ -64,6 +66,7 @@ struct OutputTolerance {
   bool exact = false;                 // atol = rtol = 0 because nothing may round
   double factor = 4;                  // F
   double rounding = 0;                // u of the output dtype
+  int roundings = 2;                  // how many of it are allowed
   bool whole = false;                 // the nearest integer is asked for
   double reference_rms = 0;           // S
   double plain_error = 0;             // max |plain - ref|

@@ -93,6 +93,39 @@ workloads:
   for (const AdmissionCase& c : admission->cases) EXPECT_TRUE(c.name != "fraction dropped" || c.applicable);
 }
 
+// Four bits: the neighbours of a tie are right; what is two codes away is not.
+TEST(Tolerance, NarrowOutputs) {
+  const auto problem = parse_problem(R"(problem p: "x"
+inputs:
+  x: f32[256] ~ uniform(-6, 6)
+outputs:
+  q: e2m1[256]
+reference:
+  q = x * 1.5
+workloads:
+  emulator one:
+)",
+                                     "p");
+  ASSERT_TRUE(problem) << format_error(problem.error());
+  const Workload& workload = problem->workloads[0];
+  const auto accepts = [&](double exact, double got) {
+    const std::vector<tensor::Tensor> inputs{*tensor::Tensor::from_doubles(DType::kF32, {256}, std::vector<double>(256, exact / 1.5))};
+    const Evaluation reference = *evaluate(*problem, workload, inputs);
+    const Tolerance tolerance = *derive_tolerance(*problem, workload, inputs, &reference);
+    const auto q = *tensor::Tensor::from_doubles(DType::kE2M1, {256}, std::vector<double>(256, got));
+    return compare_output(*problem, workload, 0, q, reference, tolerance)->passed();
+  };
+  EXPECT_TRUE(accepts(1, 1));
+  EXPECT_FALSE(accepts(1, 0));
+  EXPECT_FALSE(accepts(1, 2));
+  EXPECT_FALSE(accepts(6, 4));
+  EXPECT_FALSE(accepts(0.6, 0));
+  EXPECT_TRUE(accepts(5, 4));
+  EXPECT_TRUE(accepts(5, 6));
+  EXPECT_TRUE(accepts(0.25, 0));
+  EXPECT_TRUE(accepts(0.25, 0.5));
+}
+
 TEST(Tolerance, HalfPrecisionAccumulationFails) {
   const Prepared p = prepare("gemm_f16");
   const auto a = p.inputs[0].to_doubles(), b = p.inputs[1].to_doubles();
