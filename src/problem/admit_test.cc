@@ -74,6 +74,7 @@ TEST(Admission, KeepsWhatIsSound) {
   const Flaw sound[] = {
       {"softmax", "  x: f32[M, N] ~ normal(0, 3)", "  e = exp(x - max(x, axis=-1, keepdims=true))\n  y = e / sum(e, axis=-1, keepdims=true)", "", ""},
       {"product summed after a nonlinearity", kProduct, "  y = sum(relu(x @ w), axis=1)", "", "", "f32[M]"},
+      {"normalisation of a product", kProduct, "  t = x @ w\n  y = t - mean(t, axis=1, keepdims=true)", "", ""},
       {"sum over the contracted axis", kProduct, "  y = (x * 2) @ w", "", ""},
       {"clamp that clamps", "  x: f32[M, N]", "  y = clamp(x, -1, 1)", "", ""},
       {"convolution summed after a nonlinearity", "  x: f32[2, K, M]\n  w: f32[N, K, 1]", "  y = sum(relu(conv(x, w)), axis=1)", "", "", "f32[2, M]"},

@@ -196,13 +196,20 @@ Result<AdmissionCase> every_operator_matters(const Admitting& a, const NodeShape
 
 class Collapses {
  public:
-  Collapses(const Problem& problem, const NodeShapes& known) : problem_(problem), known_(known) {}
+  Collapses(const Problem& problem, const NodeShapes& known) : problem_(problem), known_(known), readers_(known.shapes.size(), 0) {
+    for (std::size_t id = 0; id < readers_.size(); ++id)
+      if (known.live[id])
+        for (const NodeId operand : problem.graph.nodes[id].operands) ++readers_[static_cast<std::size_t>(operand)];
+    for (const TensorDecl& output : problem.outputs) ++readers_[static_cast<std::size_t>(output.node)];
+  }
 
-  // Whether a matmul or a convolution is reached from node `id`, summed over `axis` (counted from the last: 0, 1, …).
+  // Whether a matmul or a convolution that nothing else reads is reached from node `id`, summed over `axis` (counted from
+  // the last: 0, 1, …).
   bool reaches_product(NodeId id, std::size_t from_last) const {
     const Node& node = problem_.graph.nodes[static_cast<std::size_t>(id)];
     const auto& shape = known_.shapes[static_cast<std::size_t>(id)];
     if (from_last >= shape.size() || shape[shape.size() - 1 - from_last] <= 1) return false;
+    if (readers_[static_cast<std::size_t>(id)] > 1) return false;  // as a layer norm needs its operand besides the mean
     switch (node.op) {
       case Op::kMatmul: return from_last < 2;
       case Op::kConv:
@@ -229,6 +236,7 @@ class Collapses {
 
   const Problem& problem_;
   const NodeShapes& known_;
+  std::vector<int> readers_;  // by node; an output is one
 };
 
 AdmissionCase no_product_collapses(const Problem& problem, const NodeShapes& known) {

@@ -27,8 +27,8 @@ struct Admitting {  // what is being admitted, on one workload
 //                             replaced by the operand that has its shape: some output must change by a bit, on this or another of
 //                             the problem's small workloads. Else the operator does nothing on such inputs: relu of
 //                             what is positive, clamp of what lies within, a bias of 0.
-//   "no product collapses"    no matmul is summed over an axis that only one of its operands has, with nothing
-//                             but sums and scalings between: sum_j (A B)_ij = A (sum_j B_j), a vector instead of a matrix.
+//   "no product collapses"    no matmul is summed, and read by nothing else, over an axis that only one of its operands
+//                             has, with nothing but sums and scalings between: sum_j (A B)_ij = A (sum_j B_j), a vector instead of a matrix.
 // Operators that are skipped because trying them all would take more than about 4 G operations are named in the detail.
 Result<std::vector<AdmissionCase>> needed_work(const Admitting& admitting);
 
