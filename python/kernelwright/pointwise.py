@@ -135,7 +135,7 @@ def multiply(e, a):
 @rule("div", "true_divide", "divide")
 def divide(e, a):
     if a.get("rounding_mode") == "floor":
-        return f"floor({real(a.self)} / {real(a.other)})" if a.self.real else f"{real(a.self)} // {real(a.other)}"
+        return f"{real(a.self)} // {real(a.other)}"
     if a.get("rounding_mode") == "trunc":
         return f"trunc({real(a.self)} / {real(a.other)})"
     return f"{real(a.self)} / {real(a.other)}"
@@ -182,12 +182,12 @@ def atan2(e, a):
     return f"atan2({operand(a.self)}, {operand(a.other)})"
 
 
-@rule("maximum", "fmax")
+@rule("maximum")
 def maximum(e, a):
     return f"maximum({operand(a.self)}, {operand(a.other)})"
 
 
-@rule("minimum", "fmin")
+@rule("minimum")
 def minimum(e, a):
     return f"minimum({operand(a.self)}, {operand(a.other)})"
 

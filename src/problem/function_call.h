@@ -47,6 +47,10 @@ class Call {
     return builder.binary(op, left, b);
   }
   Result<NodeId> apply(Op op, NodeId a) { return builder.unary(op, a); }
+  Result<NodeId> clamp(NodeId x, NodeId low, NodeId high) {
+    KW_TRY(const NodeId above, builder.binary(Op::kMaximum, x, low));
+    return builder.binary(Op::kMinimum, above, high);
+  }
   Result<NodeId> along(Op op, NodeId a, std::int64_t axis) {
     return builder.reduce(op, a, std::vector{axis}, true);
   }

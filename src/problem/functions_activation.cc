@@ -74,30 +74,25 @@ Result<NodeId> make_mish(Call& call) {  // x * tanh(softplus(x))
   return call.apply(Op::kMultiply, x, gate);
 }
 
-Result<NodeId> clamp(Call& call, NodeId x, NodeId low, NodeId high) {
-  KW_TRY(const NodeId above, call.apply(Op::kMaximum, x, low));
-  return call.apply(Op::kMinimum, above, high);
-}
-
 Result<NodeId> make_relu6(Call& call) {
   KW_TRY(const NodeId x, call.tensor(0));
   KW_TRY(const NodeId low, call.builder.size(0));
   KW_TRY(const NodeId high, call.builder.size(6));
-  return clamp(call, x, low, high);
+  return call.clamp(x, low, high);
 }
 
 Result<NodeId> make_hardtanh(Call& call) {
   KW_TRY(const NodeId x, call.tensor(0));
   KW_TRY(const NodeId low, call.tensor_or(1, "low", -1));
   KW_TRY(const NodeId high, call.tensor_or(2, "high", 1));
-  return clamp(call, x, low, high);
+  return call.clamp(x, low, high);
 }
 
 Result<NodeId> hardsigmoid(Call& call, NodeId x) {  // clamp(x + 3, 0, 6) / 6
   KW_TRY(const NodeId raised, call.apply(Op::kAdd, x, Number{3}));
   KW_TRY(const NodeId low, call.builder.constant(0));
   KW_TRY(const NodeId high, call.builder.constant(6));
-  KW_TRY(const NodeId clamped, clamp(call, raised, low, high));
+  KW_TRY(const NodeId clamped, call.clamp(raised, low, high));
   return call.apply(Op::kDivide, clamped, Number{6});
 }
 

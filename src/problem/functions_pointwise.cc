@@ -26,8 +26,7 @@ Result<NodeId> make_clamp(Call& call) {
   KW_TRY(const NodeId x, call.tensor(0));
   KW_TRY(const NodeId low, call.tensor(1));
   KW_TRY(const NodeId high, call.tensor(2));
-  KW_TRY(const NodeId above, call.apply(Op::kMaximum, x, low));
-  return call.apply(Op::kMinimum, above, high);
+  return call.clamp(x, low, high);
 }
 
 Result<NodeId> make_where(Call& call) {

@@ -244,7 +244,7 @@ AdmissionCase no_product_collapses(const Problem& problem, const NodeShapes& kno
   const Collapses collapses(problem, known);
   std::vector<std::string> found;
   made.applicable = false;
-  made.detail = "no product is summed";
+  made.detail = "there is no product";
   for (std::size_t id = 0; id < known.shapes.size(); ++id) {
     const Node& node = problem.graph.nodes[id];
     if (!known.live[id]) continue;

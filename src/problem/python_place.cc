@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/folders_above.h"
 #include "base/source_text.h"
 #include "base/subprocess.h"
 
@@ -23,18 +24,6 @@ try: version = importlib.metadata.version("torch") if packages else ""
 except importlib.metadata.PackageNotFoundError: version = "of unknown version"
 print(os.path.abspath(sys.executable), sys.version.split()[0], sys.prefix, sys.base_prefix, packages, version, sep="\n")
 )";
-
-// The folder that the program runs in, and the program's own, with all above them.
-std::vector<fs::path> folders_above() {
-  std::vector<fs::path> folders;
-  std::error_code ignored;
-  for (fs::path folder : {fs::current_path(ignored), fs::read_symlink("/proc/self/exe", ignored).parent_path()})
-    for (; !folder.empty(); folder = folder.parent_path()) {
-      folders.push_back(folder);
-      if (folder == folder.root_path()) break;
-    }
-  return folders;
-}
 
 Result<PythonPlace> probe(const std::string& program) {
   Command command;
@@ -60,8 +49,8 @@ Result<PythonPlace> find_python() {
     programs = {stated};
   } else {
     std::error_code ignored;
-    for (const fs::path& folder : folders_above())
-      if (const fs::path program = folder / ".venv/bin/python"; fs::exists(program, ignored)) programs.push_back(program.string());
+    for (const std::string& folder : folders_above())
+      if (const fs::path program = fs::path(folder) / ".venv/bin/python"; fs::exists(program, ignored)) programs.push_back(program.string());
     programs.emplace_back("python3");
   }
   Error error{ErrorCode::kNotFound, "no Python with torch, which evaluates the functions of section python", {}, {}, {}};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/folders_above.h"
 #include "base/source_text.h"
 #include "base/subprocess.h"
 #include "toolchain/installation.h"
@@ -47,17 +48,13 @@ std::vector<std::string> toolkit_programs(const std::string& name) {
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const std::string home = environment(variable); !home.empty()) add(fs::path(home) / "bin" / name);
   // The .venv of the tree that one stands in, or of the one that this program was built in.
-  std::error_code ignored;
-  for (fs::path folder : {fs::current_path(ignored), fs::read_symlink("/proc/self/exe", ignored).parent_path()}) {
-    for (; !folder.empty(); folder = folder.parent_path()) {
-      const fs::path packages = folder / ".venv" / "lib";
-      for (fs::directory_iterator python(packages, ignored), end; !ignored && python != end; python.increment(ignored)) {
-        const fs::path nvidia = python->path() / "site-packages" / "nvidia";
-        std::error_code none;
-        for (fs::directory_iterator wheel(nvidia, none), last; !none && wheel != last; wheel.increment(none))
-          add(wheel->path() / "bin" / name);
-      }
-      if (folder == folder.root_path()) break;
+  for (const std::string& folder : folders_above()) {
+    std::error_code ignored;
+    for (fs::directory_iterator python(fs::path(folder) / ".venv/lib", ignored), end; !ignored && python != end; python.increment(ignored)) {
+      const fs::path nvidia = python->path() / "site-packages" / "nvidia";
+      std::error_code none;
+      for (fs::directory_iterator wheel(nvidia, none), last; !none && wheel != last; wheel.increment(none))
+        add(wheel->path() / "bin" / name);
     }
   }
   if (auto on_path = find_program(name)) found.push_back(*on_path);
