@@ -24,7 +24,7 @@ build:
 
 test: setup
 	@$(MAKE) --no-print-directory build
-	@$(CTEST) --test-dir build/release --output-on-failure -j 2
+	@$(CTEST) --test-dir build/release --output-on-failure -j $$(( $(JOBS) + 1 ))
 
 mutants: setup
 	@$(MAKE) --no-print-directory build

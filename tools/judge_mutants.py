@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Breaks the judge on purpose, one small way at a time, and sees whether the named test notices.
 
-Usage: judge_mutants.py [--only WORD] [--jobs N] [--keep DIR]. Reads tools/judge_mutants.txt, which says how it is written.
+Usage: judge_mutants.py [--check] [--only WORD] [--jobs N] [--keep DIR]. Reads tools/judge_mutants.txt, which says how it is written.
 Works on a copy of the tree (below $TMPDIR, or DIR, which is kept and used again). Prints a line for each mutant and
-`N of M mutants killed`; exit code 1 when one survives or a test fails on the unbroken tree.
+`N of M mutants killed`; exit code 1 when one survives or a test fails on the unbroken tree. --check breaks nothing: it says
+which entries no longer fit the sources.
 """
 import argparse
 import os
@@ -36,12 +37,15 @@ def read_mutants(path):
         else:
             mutants[-1][key] = f"{mutants[-1][key]}\n{value}" if key in mutants[-1] else value
         last = key
+    stale = []
     for mutant in mutants:
         if missing := {"file", "replace", "with", "by"} - mutant.keys():
             sys.exit(f"{path}: '{mutant['name']}' lacks {', '.join(sorted(missing))}")
         text = (ROOT / mutant["file"]).read_text()
         if text.count(mutant["replace"]) != 1:
-            sys.exit(f"{path}: '{mutant['name']}': its text occurs {text.count(mutant['replace'])} times in {mutant['file']}")
+            stale.append(f"{path}: '{mutant['name']}': its text occurs {text.count(mutant['replace'])} times in {mutant['file']}")
+    if stale:
+        sys.exit("\n".join(stale))
     return mutants
 
 
@@ -101,11 +105,14 @@ class Copy:
 
 def main():
     arguments = argparse.ArgumentParser()
+    arguments.add_argument("--check", action="store_true", help="only say which entries no longer fit the sources")
     arguments.add_argument("--only", default="", help="mutants whose name or file has this word")
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments.add_argument("--keep", help="folder of the copy")
     options = arguments.parse_args()
     mutants = [m for m in read_mutants(ROOT / "tools/judge_mutants.txt") if options.only in m["name"] or options.only in m["file"]]
+    if options.check:
+        return 0
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="kw-mutants-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     try:

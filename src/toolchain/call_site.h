@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 
 namespace kw::toolchain {
 
+// Thread-safe. An address is looked up once: every workload of a problem launches from the same few lines.
 class CallSites {
  public:
   // Frames in files below `folder` are the candidate's.
@@ -17,11 +21,22 @@ class CallSites {
 
   // `frames`: innermost first. Line 0 where nothing is known. The kernel's own host function, which every <<<…>>>
   // goes through, does not count as the place.
-  std::vector<Span> places_of(const std::vector<std::vector<uint64_t>>& sites) const;
-  Span place_of(const std::vector<uint64_t>& frames) const { return places_of({frames})[0]; }
+  std::vector<Span> places_of(const std::vector<std::vector<uint64_t>>& sites);
+  Span place_of(const std::vector<uint64_t>& frames) { return places_of({frames})[0]; }
 
  private:
+  struct Frame {
+    std::string file;
+    int line = 0;
+  };
+  using Chain = std::vector<Frame>;   // inlined callers follow
+
+  void look_up(const std::set<uint64_t>& addresses);
+  Span place_along(const std::vector<uint64_t>& frames) const;
+
   std::string program_, folder_;
+  std::mutex mutex_;
+  std::map<uint64_t, Chain> chains_;
 };
 
 }  // namespace kw::toolchain

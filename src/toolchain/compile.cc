@@ -13,6 +13,7 @@
 #include "base/jail.h"
 #include "base/leftover.h"
 #include "base/source_text.h"
+#include "toolchain/call_site.h"
 #include "toolchain/diagnostics.h"
 #include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
@@ -158,7 +159,7 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   KW_TRY(const std::vector<Source> headers, read_sources(fs::path(include) / "kernelwright", true));
   KW_TRY(const std::string runtime, read_file(library));
   Hasher hasher;
-  hasher.add("compile 1").add(nvcc.version).add(nvcc.root).add(nvcc.host_compiler).add(target->name).add(hash_hex(runtime));
+  hasher.add("compile 2").add(nvcc.version).add(nvcc.root).add(nvcc.host_compiler).add(target->name).add(hash_hex(runtime));
   for (const Source& header : headers) hasher.add(header.path).add(header.text);
   hasher.add(folder.string());   // the program's line tables carry it
   for (const std::string& flag : candidate.flags) hasher.add(flag);
@@ -173,6 +174,7 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   KW_TRY(const std::string cache, cache_folder(options));
   const std::string place = cache + "/" + compiled.key;
   compiled.program = place + "/program";
+  compiled.call_sites = std::make_shared<CallSites>(compiled.program, compiled.source_folder);
   if (options.use_cache && fs::exists(compiled.program, error)) {
     if (auto log = read_file(place + "/log.txt", kMaxLog)) compiled.warnings = warnings_of(*log, compiled.source_folder);
     compiled.from_cache = true;
@@ -210,8 +212,8 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   }
   if (units.size() == 1 && !is_cuda(units[0])) command.argv.insert(command.argv.end(), {"-x", "cu"});
   for (const std::string& unit : units) command.argv.push_back((folder / unit).string());
-  const std::string library_folder = fs::path(library).parent_path().string();
-  command.argv.insert(command.argv.end(), {"-L" + library_folder, "-lkw_record", "-Xlinker", "-rpath=" + library_folder, "-o", work / "program"});
+  // No -rpath: an installation elsewhere, with the same runtime, finds this program in the same cache.
+  command.argv.insert(command.argv.end(), {"-L" + fs::path(library).parent_path().string(), "-lkw_record", "-o", work / "program"});
   command.cwd = work.path();
   command.wall_seconds = options.wall_seconds;
   command.stdout_limit_bytes = command.stderr_limit_bytes = 4u << 20;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/demangle.h"
@@ -84,7 +85,7 @@ std::string text_of(const Json& json, const char* name) {
   return it != json.end() && it->is_string() ? it->get<std::string>().substr(0, 4096) : "";
 }
 
-Unrecordable unrecordable_of(const Json& json, const CallSites& places) {
+Unrecordable unrecordable_of(const Json& json, CallSites& places) {
   Unrecordable reason;
   const std::string kind = text_of(json, "kind");
   using Kind = Unrecordable::Kind;
@@ -121,7 +122,7 @@ Unrecordable unrecordable_of(const ProcessOutcome& outcome) {
   return reason;
 }
 
-Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, const CallSites& places, const RecordOptions& options, int seed) {
+Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, CallSites& places, const RecordOptions& options, int seed) {
   KW_TRY(const TempDir work, TempDir::create("kw-record"));
   KW_TRY_VOID(write_file(work / "workload.json", workload));
   KW_TRY(const std::string library, record_library());
@@ -134,7 +135,8 @@ Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, 
   jail.memory_bytes = options.memory_bytes;
   Command command;
   command.argv = {compiled.program, work / "workload.json", work.path()};
-  command.env = {{{"KW_RECORD_TARGET", compiled.target}, {"KW_RECORD_SEED", std::to_string(seed)}, {"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}}};
+  command.env = {{{"KW_RECORD_TARGET", compiled.target}, {"LD_LIBRARY_PATH", std::filesystem::path(library).parent_path().string()},
+                  {"KW_RECORD_SEED", std::to_string(seed)}, {"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}}};
   command.wall_seconds = options.wall_seconds;
   command.stdout_limit_bytes = command.stderr_limit_bytes = 1u << 20;
   command.limits.processes = 64;
@@ -252,10 +254,13 @@ std::string_view name_of(Unrecordable::Kind kind) {
 
 Result<std::variant<plan::Plan, Unrecordable>> record(const Compiled& compiled, const Workload& workload, const RecordOptions& options) {
   KW_TRY(const std::string text, workload_text(compiled, workload));
-  const CallSites places(compiled.program, compiled.source_folder);
-  KW_TRY(Outcome first, run_once(compiled, text, places, options, 0));
+  CallSites& places = *compiled.call_sites;
+  auto other = std::async(std::launch::async, [&] { return run_once(compiled, text, places, options, 1); });
+  auto one = run_once(compiled, text, places, options, 0);
+  auto two = other.get();
+  KW_TRY(Outcome first, std::move(one));
   if (auto* reason = std::get_if<Unrecordable>(&first)) return std::move(*reason);
-  KW_TRY(Outcome second, run_once(compiled, text, places, options, 1));
+  KW_TRY(Outcome second, std::move(two));
   if (auto* reason = std::get_if<Unrecordable>(&second)) return std::move(*reason);
   auto& recording = std::get<Recording>(first);
   if (const auto difference = merge(recording.plan, std::get<Recording>(second).plan)) {

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 
 #include "base/file.h"
 #include "base/jail.h"
+#include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
 
 namespace kw::toolchain {
@@ -159,6 +161,11 @@ TEST(Record, CompiledOnceThenFromTheCache) {
   auto again = compile(*nvcc_here(), candidate, options);
   ASSERT_TRUE(again);
   EXPECT_TRUE(std::get<Compiled>(*again).from_cache);
+  // An installation elsewhere finds it in the same cache: the program must not name this one's folder.
+  const auto library = record_library();
+  const auto program = read_file(std::get<Compiled>(*again).program);
+  ASSERT_TRUE(library && program);
+  EXPECT_EQ(program->find(std::filesystem::path(*library).parent_path().string()), std::string::npos);
 }
 
 TEST(Record, CompileErrorsHaveTheirPlace) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -74,6 +75,8 @@ struct CompileErrors {
   std::string summary() const;           // one line: the first error with its place
 };
 
+class CallSites;
+
 // A compiled candidate: a program that records itself when run in the jail.
 struct Compiled {
   std::string program;                   // absolute path in the cache; never run it outside a jail
@@ -84,6 +87,7 @@ struct Compiled {
   std::vector<Diagnostic> warnings;
   double compile_seconds = 0;            // 0 when it came from the cache
   bool from_cache = false;
+  std::shared_ptr<CallSites> call_sites; // its source lines, as far as recordings asked for them
 };
 Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Candidate& candidate,
                                                       const CompileOptions& options = {});
