@@ -6,6 +6,8 @@ import os
 import torch
 from torch.func import functional_call
 
+from .drawn import Given
+
 MOST_COST = 50   # of Space.cost: about 1e9 multiply-adds
 NUMPY = {torch.float64: "<f8", torch.float32: "<f4", torch.float16: "<f2", torch.int8: "|i1", torch.int16: "<i2", torch.int32: "<i4",
          torch.int64: "<i8", torch.uint8: "|u1", torch.bool: "|b1"}
@@ -61,7 +63,7 @@ def workload_for(imported):
 def write_answer(imported, folder, axes, seed=1):
     from . import sizes
     subject, generator = imported.subject, torch.Generator().manual_seed(seed)
-    given = {"parameter": {}, "input": {}, "constant": {}}
+    given = {"parameter": {}, "input": {}, "constant": {}, "random": {}}
     for each in imported.inputs:
         shape = [sizes.evaluate(size, axes) for size in each.shape]
         dtype = next(node.meta["val"].dtype for node, kind, where in imported.trace.placeholders if (kind, where) == (each.kind, each.where))
@@ -77,17 +79,23 @@ def write_answer(imported, folder, axes, seed=1):
         given[each.kind][each.where] = values.double() if dtype.is_floating_point else values
     if given["constant"]:
         return False   # tensors made inside forward: they are inputs of the problem and none of the module
-    parameters = {}
+    parameters, random = {}, []
     for (node, kind, where) in imported.trace.placeholders:
-        if kind == "parameter":   # those that no output needs, too
+        if kind in ("parameter", "random"):   # those that no output needs, too
             shape = [sizes.evaluate(imported.emitter.size(size), {**imported.sizes, **axes}) for size in node.meta["val"].shape]
             dtype = node.meta["val"].dtype
-            parameters[where] = given[kind].get(where, torch.ones(shape, dtype=torch.float64 if dtype.is_floating_point else dtype))
+            made = subject.made.get(where) if kind == "parameter" else None
+            value = made.make(shape, dtype) if made else given[kind].get(where, torch.ones(shape, dtype=dtype))
+            value = value.double() if dtype.is_floating_point else value
+            if kind == "parameter":
+                parameters[where] = value
+            else:
+                random.append(value)
     arguments = [given["input"].get(i, each) for i, each in enumerate(subject.inputs)]
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)   # for the tensors that forward makes itself
     try:
-        with torch.no_grad():
+        with torch.no_grad(), Given(random):
             answer = functional_call(subject.module, parameters, tuple(arguments))
     finally:
         torch.set_default_dtype(before)

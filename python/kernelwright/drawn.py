@@ -63,6 +63,36 @@ def _random(name, args, kwargs):
     return None
 
 
+FRESH = ("rand", "randn", "randint", "rand_like", "randn_like", "randint_like")
+
+
+def random_inputs(graph):
+    """The calls that make tensors of random numbers, in order."""
+    return [node for node in graph.nodes if node.op == "call_function" and random_name(node.target) in FRESH]
+
+
+def random_name(operator):
+    schema = getattr(operator, "_schema", None)
+    return schema.name.split("::")[1] if schema else ""
+
+
+def drawn_by(node):
+    return _random(random_name(node.target), node.args, node.kwargs)
+
+
+class Given(TorchDispatchMode):
+    """Runs with these tensors as what the calls of random_inputs() give, in that order."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        self.tensors = list(tensors)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if random_name(func) in FRESH:
+            return self.tensors.pop(0)
+        return func(*args, **(kwargs or {}))
+
+
 KEEP = ("detach", "alias", "view", "_unsafe_view", "reshape", "t", "transpose", "permute", "clone", "_to_copy", "expand", "unsqueeze",
         "squeeze", "slice", "select", "contiguous", "copy_", "lift_fresh", "_reshape_alias", "requires_grad_")
 

@@ -6,7 +6,7 @@ import re
 
 import torch
 
-from . import layers, moves, names, pointwise, products, reductions, sizes  # noqa: F401  (the modules fill RULES)
+from . import layers, moves, names, pointwise, products, recurrent, reductions, sizes  # noqa: F401  (the modules fill RULES)
 from .operators import RULES, Arguments, Value
 from .sizes import Untold
 
@@ -27,7 +27,7 @@ class Emitter:
         self.values, self.statements, self.functions = {}, [], {}
         self.native, self.opaque = collections.Counter(), collections.Counter()
         self.multiply_adds, self.elements, self.shapes_seen = [], [], []
-        self.wanted_names, self.equal, self.untold = {}, [], {}
+        self.wanted_names, self.equal, self.untold, self.groups = {}, [], {}, []
 
     # What rules ask for.
 
@@ -61,7 +61,7 @@ class Emitter:
     def condition(self, value):
         if isinstance(value, Value):
             return value.text if value.dtype == "bool" else f"({value} != 0)"
-        return sizes.number_text(value)
+        return "(0 == 0)" if value else "(0 == 1)"
 
     def let_condition(self, value):
         return value if value.dtype == "bool" else self.let(f"{value} != 0", value.shape, "bool")
@@ -90,7 +90,7 @@ class Emitter:
 
     def run(self):
         for node in self.trace.program.graph.nodes:
-            if node.op != "call_function":
+            if node.op != "call_function" or node in self.values:   # what forward draws has one already
                 continue
             self.node = node
             result = node.meta.get("val")
@@ -193,8 +193,12 @@ class Emitter:
 
         arguments = [written(each) for each in node.args]
         arguments += [f"{key}={written(each)}" for key, each in node.kwargs.items() if key not in ("device", "pin_memory", "layout")]
-        packet, overload = schema.name.split("::")[1], schema.overload_name or "default"
-        body = f"({', '.join(parameters)}):\n    return torch.ops.aten.{packet}.{overload}({', '.join(arguments)})"
+        space, packet = schema.name.split("::")
+        called = f"torch.{packet}" if space == "kernelwright" else f"torch.ops.{space}.{packet}.{schema.overload_name or 'default'}"
+        body = f"({', '.join(parameters)}):\n    return {called}({', '.join(arguments)})"
+        if space == "kernelwright":
+            for positions, weight in recurrent.multiply_adds(self.argument(node.args[0]), self.argument(node.args[2])):
+                self.multiplies(positions, sizes.product(weight))
         name = self.functions.setdefault(body, f"{packet.strip('_')}_{len(self.functions)}" if body not in self.functions else "")
         self.opaque[packet] += 1
         self.untold[packet] = str(untold)

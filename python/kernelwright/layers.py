@@ -150,6 +150,7 @@ def group_norm(e, a):
     x, groups = a.input, a.num_groups
     n, c, *rest = x.shape
     apart = [n, groups, make("//", c, groups), *rest]
+    e.groups.append(apart[2])   # of one channel each it were an instance norm
     opened = e.let(f"reshape({x}, {shape_text(apart)})", apart, "f32")
     normal = normalised(e, opened, list(range(2, len(apart))), a.eps)
     closed = e.let(f"reshape({normal}, {shape_text(x.shape)})", x.shape, "f32")

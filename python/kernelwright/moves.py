@@ -222,7 +222,10 @@ def triangle(relation):
     def make_triangle(e, a):
         rows, columns = a.self.shape[-2:]
         shift = "" if a.diagonal == 0 else f" + {operand(a.diagonal)}"
-        return f"where(arange({text(columns)}) {relation} arange({text(rows)})[:, None]{shift}, {a.self}, {'false' if a.self.dtype == 'bool' else '0.0'})"
+        inside = f"arange({text(columns)}) {relation} arange({text(rows)})[:, None]{shift}"
+        if a.self.dtype == "bool":
+            return f"{inside} and {a.self}"
+        return f"where({inside}, {a.self}, {'0.0' if a.self.real else '0'})"
     return make_triangle
 
 

@@ -4,9 +4,11 @@ import inspect
 import re
 
 import torch
+from torch.nn.modules.batchnorm import _NormBase
 
 from . import names, sizes
-from .drawn import constant_values
+from .constants import recognised
+from .drawn import constant_values, drawn_by
 from .emit import Emitter, dtype_name
 from .operators import Value
 from .sizes import Untold
@@ -19,6 +21,7 @@ class Input:
 
     def __init__(self, name, kind, where, shape, dtype, drawn):
         self.name, self.kind, self.where, self.shape, self.dtype, self.drawn = name, kind, where, shape, dtype, drawn
+        self.made = None   # how the reference makes it (constants.py), so that it is no input
 
 
 class Subject:
@@ -29,7 +32,10 @@ class Subject:
         self.name, self.description, self.source, self.module = name, description, source, module
         self.inputs, self.drawn, self.constants = list(inputs), drawn, list(constants)
         self.parameters = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-        self.learned = {name for name, _ in module.named_parameters()}
+        learned = {name for name, _ in module.named_parameters()}
+        learned |= {f"{prefix}.{name}".lstrip(".") for prefix, each in module.named_modules() if isinstance(each, _NormBase)
+                    for name, _ in each.named_buffers(recurse=False)}
+        self.made = {name: recognised(tensor) for name, tensor in self.parameters.items() if name not in learned and drawn(tensor) is None}
 
 
 class Imported:
@@ -42,8 +48,9 @@ class Imported:
         self.names = names.name_axes(self.trace.symbols, subject.constants, set(), self.trace.places)
         self.sizes = {self.names[symbol]: size for symbol, size in self.trace.symbols}
         self.write()
-        while changes := self.merged() or self.tied() or self.stuck():
-            self.names = {symbol: changes.get(name, name) for symbol, name in self.names.items()}
+        while changes := self.merged() or self.tied() or self.loose() or self.stuck():
+            renamed = {**{name: name for name in self.sizes}, **changes}
+            self.names = {symbol: sizes.rename(name, renamed) for symbol, name in self.names.items()}
             self.write()
         self.workloads = self.space.chosen()
 
@@ -52,12 +59,15 @@ class Imported:
         return dict(self.emitter.equal[:1])
 
     def tied(self):
-        """An equation of sizes that is no divisibility ties axes to what the module states: they are none. One axis where
-        that makes the equation true, else all of them."""
+        """An equation of sizes that is no divisibility ties axes: one that is a sum of others is written as that sum. Else the
+        module states them, and they are none: one axis where that makes the equation true, or all of them."""
         for constraint in self.constraints:
             kind, left, right = constraint
             if kind != "==" or (right == 0 and isinstance(left, tuple) and left[0] == "%"):
                 continue
+            for axis, other in ((left, right), (right, left)):
+                if isinstance(axis, str) and sizes.is_sum(other) and axis not in sizes.axes_of(other):
+                    return {axis: other}
             axes = sorted(sizes.axes_of(left) | sizes.axes_of(right), key=lambda axis: -self.real[axis])
             others = [c for c in self.constraints if c is not constraint]
             for axis in axes:
@@ -66,6 +76,11 @@ class Imported:
                     return {axis: self.real[axis]}
             return {axis: self.real[axis] for axis in axes}
         return {}
+
+    def loose(self):
+        """An axis of a tensor that the reference makes, and of no input, is what the module says."""
+        said = set(re.findall(r"[A-Za-z_]\w*", " ".join(self.statements)))
+        return {axis: size for axis, size in self.unused_axes.items() if axis in said}
 
     def stuck(self):
         """An axis that can have no smaller size is none."""
@@ -91,10 +106,13 @@ class Imported:
         shapes = [size for size in self.emitter.shapes_seen if sizes.axes_of(size) <= known]
         elements = [sizes.product(each.shape) for each in self.inputs] + self.emitter.elements
         work = [[size for size in each if sizes.axes_of(size) <= known] for each in (self.emitter.multiply_adds, elements)]
-        self.space = Space(self.real, self.constraints, shapes, work)
+        self.space = Space(self.real, self.constraints, shapes, work, [size for size in self.emitter.groups if sizes.axes_of(size) <= known])
 
     def make_input(self, node, kind, where, taken):
         value = node.meta["val"]
+        shape, dtype = self.emitter.shape_of(value), dtype_name(value.dtype)
+        if kind == "random":
+            return Input(names.identifier(node.name, taken, "x"), kind, where, shape, dtype, drawn_by(node))
         if kind == "input":
             tensor, wanted = self.subject.inputs[where], forward_names(self.subject.module, where)
         elif kind == "parameter":
@@ -102,12 +120,21 @@ class Imported:
         else:
             tensor, wanted = self.trace.program.constants[where], where
         drawn = self.subject.drawn(tensor) or constant_values(tensor)
-        return Input(names.identifier(wanted, taken, "x"), kind, where, self.emitter.shape_of(value), dtype_name(value.dtype), drawn)
+        made = Input(names.identifier(wanted, taken, "x"), kind, where, shape, dtype, drawn)
+        if kind == "constant" and self.subject.drawn(tensor) is None:
+            made.made = recognised(tensor)
+        elif kind == "parameter":
+            made.made = self.subject.made.get(where)
+        return made
 
     def emitter_value(self, each):
-        if each.kind == "constant" and each.drawn.form == "constant" and not each.shape:   # torch.tensor(0.5) in forward
-            return Value(f"({sizes.number_text(each.drawn.a)})", [], each.dtype)
         made = Value(each.name, each.shape, each.dtype)
+        if each.made:
+            said = each.made.expression(each.shape, each.dtype)
+            if not each.shape:   # torch.tensor(0.5) in forward
+                return Value(said, [], each.dtype)
+            self.emitter.statements.append(f"{each.name} = {said}")
+            return made
         if not each.drawn.masked:
             return made
         rows, columns = each.shape[-2:]
@@ -144,6 +171,7 @@ class Imported:
                 kept.append(statement)
                 live.update(re.findall(r"[A-Za-z_]\w*", expression))
         self.statements = kept[::-1]
+        self.inputs = [each for each in self.inputs if not each.made]
         self.unused = [each.name for each in self.inputs if each.name not in live]
         self.inputs = [each for each in self.inputs if each.name in live]
         self.functions = {body: name for body, name in self.emitter.functions.items() if name in live}
@@ -155,6 +183,7 @@ class Imported:
         for each in self.inputs:
             for size in each.shape:
                 used |= sizes.axes_of(size)
+        self.unused_axes = {axis: size for axis, size in self.real.items() if axis not in used}
         self.real = {axis: size for axis, size in self.real.items() if axis in used}
 
     # The text.

@@ -64,15 +64,16 @@ def contracted(e, left, right, needed, sizes_of):
     def shape(letters):
         return [sizes_of[letter] for letter in letters]
 
-    def arranged(letters, value, groups):
-        gone = [i for i, letter in enumerate(letters) if letter not in "".join(groups)]
+    def ordered(letters, value, wanted):
+        gone = [i for i, letter in enumerate(letters) if letter not in wanted]
         if gone:
             letters = "".join(letter for i, letter in enumerate(letters) if i not in gone)
             value = e.let(f"sum({value}, axis={list_text(gone)})", shape(letters), value.dtype)
-        wanted = "".join(groups)
         order = [letters.index(letter) for letter in wanted]
-        if order != list(range(len(order))):
-            value = e.let(f"permute({value}, {list_text(order)})", shape(wanted), value.dtype)
+        return value if order == list(range(len(order))) else e.let(f"permute({value}, {list_text(order)})", shape(wanted), value.dtype)
+
+    def arranged(letters, value, groups):
+        value = ordered(letters, value, "".join(groups))
         flat = shape(groups[0]) + [product(shape(group)) for group in groups[1:]]
         return value if same_shape(value.shape, flat) else e.let(f"reshape({value}, {shape_text(flat)})", flat, value.dtype)
 
@@ -82,11 +83,16 @@ def contracted(e, left, right, needed, sizes_of):
     summed = "".join(letter for letter in shared if letter not in needed)
     rows = "".join(letter for letter in a_letters if letter not in b_letters and letter in needed)
     columns = "".join(letter for letter in b_letters if letter not in a_letters and letter in needed)
+    letters = batch + rows + columns
+    if not summed:
+        first, second = ordered(a_letters, a, batch + rows), ordered(b_letters, b, batch + columns)
+        first = f"{first}[{', '.join([':'] * first.rank + ['None'] * len(columns))}]" if columns else first
+        second = f"{second}[{', '.join([':'] * len(batch) + ['None'] * len(rows) + [':'] * len(columns))}]" if rows else second
+        return letters, e.let(f"{first} * {second}", shape(letters), "f32")
     first, second = arranged(a_letters, a, (batch, rows, summed)), arranged(b_letters, b, (batch, summed, columns))
     flat = shape(batch) + [product(shape(rows)), product(shape(columns))]
     e.multiplies(flat, product(shape(summed)))
     value = e.let(f"{first} @ {second}", flat, "f32")
-    letters = batch + rows + columns
     if not same_shape(flat, shape(letters)):
         value = e.let(f"reshape({value}, {shape_text(shape(letters))})", shape(letters), "f32")
     return letters, value

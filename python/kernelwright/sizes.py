@@ -71,8 +71,13 @@ def axes_of(size):
     return set() if is_number(size) else axes_of(size[1]) | axes_of(size[2])
 
 
+def is_sum(size):
+    """Of axes, or one axis."""
+    return all(isinstance(term, str) for term in terms(size))
+
+
 def rename(size, names):
-    """`names`: {axis: another name or a number}."""
+    """`names`: {axis: another name, a number, or a size}."""
     if isinstance(size, str):
         return names[size]
     return size if is_number(size) else make(size[0], rename(size[1], names), rename(size[2], names))
@@ -200,7 +205,21 @@ def relation(expression):
     left, right = map(from_sympy, expression.args)
     while is_number(right) and isinstance(left, tuple) and left[0] in "+-" and is_number(left[2]):
         left, right = left[1], right - left[2] if left[0] == "+" else right + left[2]   # a + 4 >= 11: a >= 7
-    return kind, left, right
+    return kind, *without_common_terms(left, right)
+
+
+def without_common_terms(left, right):
+    """a + c and b + c: a and b."""
+    lefts, rights = terms(left), terms(right)
+    for term in list(lefts):
+        if term in rights:
+            lefts.remove(term)
+            rights.remove(term)
+    return sum_of(lefts), sum_of(rights)
+
+
+def terms(size):
+    return terms(size[1]) + terms(size[2]) if isinstance(size, tuple) and size[0] == "+" else [size]
 
 
 def holds(constraint, axes):

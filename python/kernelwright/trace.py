@@ -4,6 +4,8 @@ import torch
 from torch.func import functional_call
 
 from . import names, sizes
+from .drawn import random_inputs
+from .recurrent import Whole
 from .sizes import Untold
 
 MOST_AXES = 60
@@ -17,12 +19,13 @@ class Functional(torch.nn.Module):
         object.__setattr__(self, "module", module)
 
     def forward(self, parameters, inputs):
-        return functional_call(self.module, parameters, tuple(inputs))
+        with Whole():
+            return functional_call(self.module, parameters, tuple(inputs))
 
 
 class Trace:
-    """`placeholders`: (node, kind, name or position); kind is parameter, input or constant. Sizes are nested tuples over the
-    symbols of `symbols`: (symbol, size in the example), those of the inputs first."""
+    """`placeholders`: (node, kind, name or position); kind is parameter, input, constant or random (what forward draws).
+    Sizes are nested tuples over the symbols of `symbols`: (symbol, size in the example), those of the inputs first."""
 
     def __init__(self, program, shape_env, parameters, inputs):
         self.program, self.shape_env = program, shape_env
@@ -40,6 +43,7 @@ class Trace:
                 self.placeholders.append((nodes[spec.arg.name], "constant", spec.target))
             else:
                 raise Untold(f"an input of kind {kind}")
+        self.placeholders += [(node, "random", i) for i, node in enumerate(random_inputs(program.graph))]
         for spec in program.graph_signature.output_specs:
             if spec.kind.name == "USER_OUTPUT":
                 if hasattr(spec.arg, "value") and spec.arg.value is None:

@@ -14,9 +14,11 @@ ODD = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 
 
 class Space:
-    def __init__(self, real, constraints, shapes, work):
-        """`real`: {axis: size}; `shapes`: sizes that must be positive; `work`: (multiply-adds, elements) as lists of sizes."""
+    def __init__(self, real, constraints, shapes, work, groups=()):
+        """`real`: {axis: size}; `shapes`: sizes that must be positive; `work`: (multiply-adds, elements) as lists of sizes;
+        `groups`: sizes that the emulator's workload keeps above one, where another operator would do."""
         self.real, self.constraints, self.work = real, constraints, work
+        self.groups = [size for size in groups if not sizes.is_number(size) and sizes.evaluate(size, real) > 1]
         self.shapes = list(dict.fromkeys(size for size in shapes if not sizes.is_number(size)))
 
     def sound(self, axes):
@@ -84,11 +86,12 @@ class Space:
             for size in range(half - (half - real) % modulus, 1, -modulus):
                 if size < half // 2:
                     break
-                if size < now and self.sound({**axes, axis: size}):
+                smaller = {**axes, axis: size}
+                if size < now and self.sound(smaller) and all(sizes.evaluate(group, smaller) > 1 for group in self.groups):
                     yield size
 
     def chosen(self):
-        """[(role, name, axes)], without repetitions; the note is the caller's."""
+        """[(role, name, axes)], without repetitions but for what the emulator runs; the note is the caller's."""
         if not self.real:
             return [("smallest", "fixed", {}), ("real", "task", {})]
         found = [("smallest", "least", self.smallest()), ("shape", "odd", self.odd(1)), ("shape", "odd_too", self.odd(4))]
@@ -97,7 +100,7 @@ class Space:
             found.append(("emulator", "scaled", emulator))
         kept = []
         for role, name, axes in found:
-            if axes not in [other for _, _, other in kept]:
+            if role == "emulator" or axes not in [other for _, _, other in kept]:
                 kept.append((role, name, axes))
         return kept + [("real", "task", dict(self.real))]
 
@@ -109,7 +112,10 @@ def implied(constraint, known, axes):
     if not used:
         return True
     steps = [1, 2, 3, 4, 6, 8, 12, 16, 64, 96, 256, 768] if len(used) < 3 else [1, 2, 3, 8, 64]
-    choices = itertools.product(*(sorted(set(steps + [axes[axis]])) for axis in used))
+    near = [-64, -16, -8, -3, -2, -1, 0, 1, 2, 3, 8, 16, 64] if len(used) < 3 else [0]
+    choices = itertools.product(*(sorted({size for size in steps + [axes[axis] + n for n in near] if size > 0}) for axis in used))
+    if len(used) == 1:
+        choices = ((size,) for size in itertools.chain(range(1, 3000), range(max(3000, axes[used[0]] - 500), axes[used[0]] + 500)))
     for choice in itertools.islice(choices, 4000):
         tried = {**axes, **dict(zip(used, choice))}
         if all(sizes.holds(c, tried) for c in known) and not sizes.holds(constraint, tried):
@@ -118,10 +124,10 @@ def implied(constraint, known, axes):
 
 
 def needed(constraints, axes):
-    """The constraints that are not implied by the ones before them. `!=` comes from PyTorch's special cases for size one,
+    """The constraints that are not implied by shorter ones. `!=` comes from PyTorch's special cases for size one,
     where the text of a problem means the same without them: left out."""
     kept = []
-    for constraint in constraints:
+    for constraint in sorted(constraints, key=lambda each: len(str(each))):   # S % 64 == 0 before what follows from it
         if constraint[0] != "!=" and not implied(constraint, kept, axes):
             kept.append(constraint)
     return kept

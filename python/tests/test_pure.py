@@ -54,6 +54,8 @@ class Sizes(unittest.TestCase):
         padded = sympy_like("GreaterThan", sympy_like("Add", symbol("s0"), integer(4)), integer(11))
         self.assertEqual(sizes.relation(padded), (">=", "s0", 7))
         self.assertTrue(sizes.holds((">=", "s0", 7), {"s0": 7}))
+        both = sympy_like("Eq", sympy_like("Add", symbol("s0"), symbol("s1")), sympy_like("Add", symbol("s1"), symbol("s2")))
+        self.assertEqual(sizes.relation(both), ("==", "s0", "s2"))
         self.assertFalse(sizes.holds(("==", ("%", "s0", 4), 0), {"s0": 7}))
 
 
@@ -81,6 +83,11 @@ class Names(unittest.TestCase):
 
 class Workloads(unittest.TestCase):
     space = workloads.Space({"M": 4096, "C": 512}, [("==", ("%", "C", 8), 0)], [("-", "M", 2)], ([("*", ("*", "M", "C"), "C")], [("*", "M", "C")]))
+
+    def test_the_emulators_groups_keep_more_than_one_member(self):
+        divisible, work = [("==", ("%", "C", 64), 0)], [[("*", ("*", "C", "C"), 8192)], []]
+        self.assertEqual(workloads.Space({"C": 4096}, divisible, [], work).emulator(), {"C": 64})
+        self.assertEqual(workloads.Space({"C": 4096}, divisible, [], work, [("//", "C", 64)]).emulator(), {"C": 128})
 
     def test_smallest_is_sound(self):
         self.assertEqual(self.space.smallest(), {"M": 3, "C": 8})

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/near_miss.h"
+#include "problem/function_call.h"
 
 namespace kw::problem {
 namespace {
@@ -351,7 +352,8 @@ Result<Value> ExpressionParser::parse_call() {
     if (!arguments.empty()) {
       KW_TRY_VOID(expect(",", "or ')' after an argument"));
     }
-    if (arguments.size() >= 64) return fail(error(cursor_.peek(), "a call has at most 64 arguments"));
+    if (arguments.size() >= kMostArguments)
+      return fail(error(cursor_.peek(), fmt::format("a call has at most {} arguments", kMostArguments)));
     KW_TRY(Argument argument, parse_argument());
     arguments.push_back(std::move(argument));
   }

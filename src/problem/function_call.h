@@ -10,6 +10,8 @@
 
 namespace kw::problem {
 
+inline constexpr std::size_t kMostArguments = 4096;  // of a call: as many as there may be operators
+
 struct Number {  // a constant operand; a bare number would be taken for a node
   double value;
 };

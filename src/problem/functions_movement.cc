@@ -57,7 +57,7 @@ constexpr Function kFunctions[] = {
     {"permute", "permute(x, [axes])", 1, 2, "axes", make_permute},
     {"reshape", "reshape(x, [sizes])", 1, 2, "shape", make_reshape},
     {"broadcast", "broadcast(x, [sizes])", 1, 2, "shape", make_broadcast},
-    {"concat", "concat(a, b, …, axis=-1)", 1, 64, "axis", make_concat},
+    {"concat", "concat(a, b, …, axis=-1)", 1, kMostArguments, "axis", make_concat},
     {"take", "take(x, index, axis=0)", 2, 3, "axis", make_take},
     {"arange", "arange(start, stop)", 1, 2, "", make_arange},
 };

@@ -26,7 +26,7 @@ Result<NodeId> make_python(Call& call) {
 }
 
 constexpr Function kFunctions[] = {
-    {"python", "python(function, a, b, …, shape=[sizes], dtype=f32, output=0)", 1, 64, "shape dtype output", make_python},
+    {"python", "python(function, a, b, …, shape=[sizes], dtype=f32, output=0)", 1, kMostArguments, "shape dtype output", make_python},
 };
 
 }  // namespace

@@ -174,6 +174,22 @@ TEST(Evaluate, KeepsNames) {
   EXPECT_EQ(evaluation->names[3].value.to_doubles(), evaluation->outputs[0].to_doubles());
 }
 
+TEST(Evaluate, JoinsAsManyAsAnUnrolledLoopHas) {
+  std::string parts;
+  for (int i = 0; i < 1000; ++i) parts += fmt::format("x + {}, ", i);
+  const auto problem = parse_problem(
+      fmt::format("problem t: \"t\"\naxes:\n  M >= 1\ninputs:\n  x: f32[M]\noutputs:\n  y: f32[1000 * M]\nreference:\n"
+                  "  y = concat({} axis=0)\nworkloads:\n  smallest s: M=2\n", parts), "joined");
+  ASSERT_TRUE(problem) << format_error(problem.error());
+  const auto inputs = make_inputs(*problem, problem->workloads[0], 1);
+  ASSERT_TRUE(inputs);
+  const auto evaluation = evaluate(*problem, problem->workloads[0], *inputs);
+  ASSERT_TRUE(evaluation) << format_error(evaluation.error());
+  const auto x = (*inputs)[0].to_doubles(), y = evaluation->outputs[0].to_doubles();
+  ASSERT_EQ(y.size(), 2000u);
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], x[i % 2] + static_cast<double>(i / 2));
+}
+
 TEST(Evaluate, RefusesWhatIsTooMuchBeforeAllocating) {
   const Problem problem = load("gemm_f16");
   const auto workload =
@@ -242,6 +258,8 @@ TEST(Hostile, TextIsRefused) {
       wrap(repeat(" * M", 1000, "arange(M") + ")"),
       wrap(repeat(" + 1) // 3", 300, "arange((M")),
       wrap(repeat(")", 150, repeat("softmax(", 150) + "x")),
+      wrap("concat(" + repeat("x, ", 4096) + "x)"),
+      wrap("concat(" + repeat("concat(" + repeat("x, ", 4000) + "x), ", 80) + "x)"),
       std::string(3 << 20, 'a'),
       std::string(1000, '\0'),
       repeat("problem p: \"x\"\n", 1000),

@@ -24,7 +24,8 @@ def expect(holds, what, text=""):
 
 def main(kw):
     with tempfile.TemporaryDirectory() as folder:
-        tasks = [f"tasks/{name}" for name in ("linear_relu.py", "normalised_image.py", "attention.py", "no_task.py", "outside.py", "random_output.py")]
+        tasks = [f"tasks/{name}" for name in ("linear_relu.py", "normalised_image.py", "attention.py", "recurrent.py", "kept_tables.py", "no_task.py",
+                                               "outside.py", "random_output.py")]
         code, out, err = run(kw, "problem", "import", "kernelbench", "--out", folder, "--report", f"{folder}/report.md", *tasks)
         if "no Python with torch" in err:
             print("SKIP: " + err.strip())
@@ -32,7 +33,7 @@ def main(kw):
         expect(code == 1, f"exit code {code}: three of the files are no tasks", out + err)
         rows = {cells[1]: cells for line in open(f"{folder}/report.md") if line.startswith("|") for cells in [[c.strip() for c in line.split("|")]]}
 
-        for name in ("linear_relu", "normalised_image", "attention"):
+        for name in ("linear_relu", "normalised_image", "attention", "recurrent", "kept_tables"):
             expect(name in rows and rows[name][2] == "yes", f"{name} is imported", out + err)
             expect(float(rows[name][5]) <= 1e-9, f"{name}: the reference and PyTorch agree in fp64", out)
             code, out_check, err_check = run(kw, "problem", "check", f"{folder}/{name}.problem")
@@ -48,8 +49,19 @@ def main(kw):
         expect("unused" not in linear, "a layer that no output needs is left out", linear)
 
         attention = open(f"{folder}/attention.problem").read()
-        expect(re.search(r"mask_tril = where\(arange\(\w+\) <= arange\(\w+\)\[:, None\], mask, 0.0\)", attention), "the mask is computed", attention)
+        expect("mask = where(arange(64) <= arange(64)[:, None], 1.0, 0.0)" in attention, "the mask is computed", attention)
         expect("python:" not in attention, "attention needs no opaque operator", attention)
+
+        recurrent = open(f"{folder}/recurrent.problem").read()
+        expect(recurrent.count("= python(lstm_") == 1 and recurrent.count("= python(gru_") == 1, "a recurrent layer is one call", recurrent)
+        expect(re.search(r"randn: f32\[4, (\w+), 20\] ~ normal\(0, 1\)", recurrent), "what forward draws is an input", recurrent)
+        expect(re.search(r"x: f32\[\w+, [A-Za-z]\w*, 12\]", recurrent), "the sequence may have any length", recurrent)
+        expect(rows["recurrent"][4] == "gru lstm", "the table names the opaque operators", out)
+
+        tables = open(f"{folder}/kept_tables.problem").read()
+        for name in ("ahead", "places", "scale"):
+            expect(not re.search(rf"^  {name}: ", tables, re.M), f"{name} is computed, no input", tables)
+        expect("norm_running_mean: f32[" in tables, "running statistics are inputs", tables)
 
         code, out, err = run(kw, "problem", "import", "module", "--out", folder, "modules/distances.py:nearest")
         expect(code == 0 and re.search(r"distances +yes", out), "a function is imported", out + err)
