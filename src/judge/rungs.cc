@@ -169,18 +169,22 @@ Result<RungResult> shapes_rung(Climb& climb) {
 }
 
 Result<RungResult> values_rung(Climb& climb) {
-  const Case* base = nullptr;   // the one with the most work that is still cheap
+  const Case* base = nullptr;   // the one with the most work that is still cheap and leaves values to choose
+  std::vector<problem::Workload> choices;
+  const uint64_t seed = Rng(climb.seed).fork("values").next();
   double most = 0;
   for (const Case& c : climb.cases) {
     const auto cost = problem::cost_of(climb.problem, c.workload);
     if (!cost || cost->operations > kValueOperations || cost->operations <= most) continue;
+    auto others = choose_values(climb.problem, c.workload, seed, climb.options.value_changes);
+    if (others.empty()) continue;
     most = cost->operations;
     base = &c;
+    choices = std::move(others);
   }
-  if (base == nullptr) return RungResult{std::nullopt, "no workload is cheap enough"};
-  const uint64_t seed = Rng(climb.seed).fork("values").next();
+  if (base == nullptr) return RungResult{std::nullopt, "no workload is cheap enough, or none leaves values to choose"};
   std::vector<Case> changed;
-  for (auto& workload : choose_values(climb.problem, base->workload, seed, climb.options.value_changes)) {
+  for (problem::Workload& workload : choices) {
     const WorkloadName name = name_of_workload(workload, true);
     changed.push_back({std::move(workload), name, base->plan, false, {}, {}, {}});   // a plan depends on shapes alone
   }

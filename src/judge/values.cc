@@ -40,7 +40,19 @@ std::vector<Distribution> instead_of_uniform(double low, double high) {
   };
 }
 
-std::vector<Distribution> instead_of(const Distribution& own) {
+// Indices, labels, lengths and quantised values: each is drawn on its own, so all may be any of them.
+std::vector<Distribution> instead_of_integers(double low, double high) {
+  return {
+      {Form::kConstant, low, 0},
+      {Form::kConstant, high, 0},   // everybody meets at one place: counters overflow, atomics queue
+      {Form::kIntegers, low, std::min(low + 1, high)},
+      {Form::kSorted, low, high},
+  };
+}
+
+// `own` has numbers for bounds.
+std::vector<Distribution> instead_of(const Distribution& own, tensor::DType dtype) {
+  if (!tensor::is_float(dtype)) return own.form == Form::kIntegers ? instead_of_integers(own.a, own.b) : std::vector<Distribution>{};
   if (own.form == Form::kNormal) return instead_of_normal(own.a, own.b);
   if (own.form == Form::kUniform) return instead_of_uniform(own.a, own.b);
   return {};
@@ -59,7 +71,7 @@ problem::Workload changed(const problem::Workload& base, const std::string& inpu
 
 struct Choice {
   std::string input;
-  Distribution own;
+  std::vector<Distribution> others;
 };
 
 }  // namespace
@@ -72,12 +84,14 @@ std::vector<problem::Workload> choose_values(const problem::Problem& problem, co
                                              int count) {
   std::vector<Choice> free;
   for (const problem::TensorDecl& input : problem.inputs) {
-    if (!tensor::is_float(input.dtype)) continue;
     Distribution own = input.distribution;
     for (const auto& [name, distribution] : base.inputs) {
       if (name == input.name) own = distribution;
     }
-    if (!instead_of(own).empty()) free.push_back({input.name, own});
+    const auto known = own.at(base.axes);
+    if (!known) continue;
+    auto others = instead_of(*known, input.dtype);
+    if (!others.empty()) free.push_back({input.name, std::move(others)});
   }
   std::vector<problem::Workload> chosen;
   std::set<std::string> taken;
@@ -102,7 +116,7 @@ std::vector<problem::Workload> choose_values(const problem::Problem& problem, co
     const uint64_t kind = rng.below(1000);
     for (size_t i = 0; i < free.size(); ++i) {
       if (!all && i != only) continue;
-      const std::vector<Distribution> others = instead_of(free[i].own);
+      const std::vector<Distribution>& others = free[i].others;
       const Distribution& other = others[kind % others.size()];
       workload = changed(workload, free[i].input, other);
       changes += fmt::format("{}{} ~ {}", changes.empty() ? "" : ", ", free[i].input, other.text());

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "problem/inputs.h"
+
 namespace kw::judge {
 namespace {
 
@@ -40,10 +42,29 @@ TEST(Values, ChangeOneInputOrAllAndSayWhat) {
 }
 
 TEST(Values, LeaveStructureAlone) {
-  const auto p = parse("  i: i32[N] ~ integers(0, 3)\n  a: f32[N] ~ one_hot(1)\n", "a + cast(i, f32)");
+  const auto p = parse("  i: i32[N] ~ sorted(0, 3)\n  a: f32[N] ~ one_hot(1)\n  b: f32[N] ~ integers(0, 3)\n", "a + b + cast(i, f32)");
   EXPECT_TRUE(choose_values(p, p.workloads[1], 7, 8).empty());
   const auto q = parse("  a: f32[N]\n", "a + 1");
   EXPECT_EQ(choose_values(q, q.workloads[1], 7, 100).size(), 8u);   // all there are
+}
+
+// An index may be any of those that its problem draws, and no other.
+TEST(Values, IntegersStayInTheirRange) {
+  const auto p = parse("  i: i32[N] ~ integers(2, N + 3)\n  w: i4[N] ~ integers(-8, 7)\n", "cast(i, f32) + cast(w, f32)");
+  std::set<std::string> names;
+  for (const auto& workload : choose_values(p, p.workloads[1], 7, 100)) {
+    names.insert(workload.name);
+    const auto inputs = problem::make_inputs(p, workload, 3);
+    ASSERT_TRUE(inputs) << workload.name;
+    for (size_t i = 0; i < 33; ++i) {
+      EXPECT_GE((*inputs)[0].at(i), 2) << workload.name;
+      EXPECT_LE((*inputs)[0].at(i), 36) << workload.name;
+      EXPECT_GE((*inputs)[1].at(i), -8) << workload.name;
+    }
+  }
+  EXPECT_TRUE(names.count("t with i ~ constant(36)"));
+  EXPECT_TRUE(names.count("t with i ~ constant(2)"));
+  EXPECT_TRUE(names.count("t with w ~ constant(7)"));
 }
 
 // NaN is part of a problem where the problem says so, and only in that input.
