@@ -1,5 +1,6 @@
 // Device: executes plans. The seam between everything that judges, profiles or tunes and what runs the code.
-// Today: the PTX emulator (make_emulator). Nothing above asks which one it has, only what it can do.
+// The PTX emulator (make_emulator), an NVIDIA GPU (make_gpu), or either in a process of its own (device_process.h). Nothing
+// above asks which one it has, only what it can do.
 //
 //   auto device = device::make_emulator({});
 //   KW_TRY(auto loaded, device->load(plan));           // modules, buffers, relocations
@@ -101,5 +102,22 @@ struct EmulatorOptions {
   uint64_t memory_bytes = uint64_t{16} << 30;   // address space for device memory
 };
 std::unique_ptr<Device> make_emulator(const EmulatorOptions& options = {});
+
+struct GpuInfo {
+  std::string name;                    // "NVIDIA H200"
+  std::string target;                  // "sm_90"
+  int multiprocessors = 0;
+  uint64_t memory_bytes = 0;
+  std::string driver_version;          // the CUDA version that the driver is for: "13.0"
+};
+// Errors: kNotFound where there is no driver or no GPU, with what to do.
+Result<std::vector<GpuInfo>> list_gpus();
+
+// A GPU by its number among those that the driver shows. It checks less than the emulator: of what kernels do wrong only
+// faults of the hardware, stores within 4 KiB beside a buffer and changed inputs are findings; of RunOptions it heeds
+// schedule_seed and keep_variables. A launch that does not end blocks the caller for good, and after a fault the process
+// can use the GPU no more: device_process.h is the way to run what is not trusted.
+// Its errors: kUnsupported when the driver cannot compile the plan's PTX for this GPU, kLimit when memory is short.
+Result<std::unique_ptr<Device>> make_gpu(int ordinal = 0);
 
 }  // namespace kw::device

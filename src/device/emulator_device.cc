@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "device/device.h"
+#include "device/replay.h"
 #include "ptx/parser.h"
 
 namespace kw::device {
@@ -15,18 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-// SplitMix64 (Steele, Lea, Flood 2014).
-uint64_t next_random(uint64_t& state) {
-  uint64_t z = (state += 0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-void store_address(std::vector<uint8_t>& block, uint32_t offset, uint64_t address) {
-  for (int i = 0; i < 8; ++i) block[offset + static_cast<size_t>(i)] = static_cast<uint8_t>(address >> (8 * i));
-}
 
 // Modules as parsed, by their text: a judge loads one plan many times.
 class ModuleCache {
@@ -63,17 +52,17 @@ class EmulatedPlan final : public LoadedPlan {
   const plan::Plan& plan() const override { return plan_; }
 
   Status write(std::string_view buffer, std::span<const uint8_t> bytes) override {
-    KW_TRY(const size_t index, find(buffer, bytes.size()));
+    KW_TRY(const size_t index, find_buffer(plan_, buffer, bytes.size()));
     return memory_->write(addresses_[index], bytes.data(), bytes.size());
   }
 
   Status read(std::string_view buffer, std::span<uint8_t> bytes) const override {
-    KW_TRY(const size_t index, find(buffer, bytes.size()));
+    KW_TRY(const size_t index, find_buffer(plan_, buffer, bytes.size()));
     return memory_->read(addresses_[index], bytes.data(), bytes.size());
   }
 
   Result<std::optional<uint64_t>> first_unwritten(std::string_view buffer) const override {
-    KW_TRY(const size_t index, find(buffer));
+    KW_TRY(const size_t index, find_buffer(plan_, buffer));
     const uint64_t bytes = plan_.buffers[index].bytes;
     if (memory_->all_initialised(addresses_[index], bytes)) return std::nullopt;
     uint64_t written = 0, more = bytes;   // the first `written` bytes are, the first `more` are not
@@ -98,7 +87,7 @@ class EmulatedPlan final : public LoadedPlan {
     std::map<uint32_t, StepReport> launches;
     std::map<uint32_t, std::string> outputs;
     uint64_t findings = 0;
-    for (const uint32_t index : order(options.schedule_seed)) {
+    for (const uint32_t index : order_of(plan_, options.schedule_seed)) {
       const double spent = seconds_since(begin);
       if (options.deadline_s > 0 && spent >= options.deadline_s) {
         report.completed = false;   // no step is to blame: all of them together take too long
@@ -186,8 +175,7 @@ class EmulatedPlan final : public LoadedPlan {
 
   Status poison_all() {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const plan::Role role = plan_.buffers[i].role;
-      if (role == plan::Role::kOutput || role == plan::Role::kWorkspace) KW_TRY_VOID(poison(i));
+      if (is_poisoned(plan_.buffers[i])) KW_TRY_VOID(poison(i));
     }
     return {};
   }
@@ -200,32 +188,14 @@ class EmulatedPlan final : public LoadedPlan {
     return {};
   }
 
-  Result<size_t> find(std::string_view name, size_t bytes) const {
-    KW_TRY(const size_t index, find(name));
-    if (plan_.buffers[index].bytes != bytes)
-      return fail(ErrorCode::kInvalid, "buffer '{}' has {} bytes, not {}", name, plan_.buffers[index].bytes, bytes);
-    return index;
-  }
-
-  Result<size_t> find(std::string_view name) const {
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      if (plan_.buffers[i].name == name) return i;
-    }
-    return fail(ErrorCode::kNotFound, "the plan has no buffer '{}'", name);
-  }
-
   Result<uint64_t> resolve(const plan::Address& address) const {
     if (address.in_buffer()) return addresses_[address.buffer] + static_cast<uint64_t>(address.offset);
     KW_TRY(const emu::Program::Symbol symbol, programs_[address.module]->symbol(address.variable));
     return symbol.address + static_cast<uint64_t>(address.offset);
   }
 
-  Status relocate(std::vector<uint8_t>& block, const std::vector<plan::Relocation>& relocations) const {
-    for (const plan::Relocation& relocation : relocations) {
-      KW_TRY(const uint64_t address, resolve(relocation.target));
-      store_address(block, relocation.offset, address);
-    }
-    return {};
+  Resolve resolver() const {
+    return [this](const plan::Address& address) { return resolve(address); };
   }
 
   emu::Launch launch_of(const plan::Launch& launch) const {
@@ -239,7 +209,7 @@ class EmulatedPlan final : public LoadedPlan {
     out.cooperative = launch.cooperative;
     out.params = launch.params;
     // The plan was checked: every target exists.
-    const Status relocated = relocate(out.params, launch.relocations);
+    const Status relocated = relocate(out.params, launch.relocations, resolver());
     KW_CHECK(relocated.has_value());
     return out;
   }
@@ -260,36 +230,9 @@ class EmulatedPlan final : public LoadedPlan {
     }
     const auto& write = std::get<plan::Write>(step.action);
     std::vector<uint8_t> data = write.data;
-    KW_TRY_VOID(relocate(data, write.relocations));
+    KW_TRY_VOID(relocate(data, write.relocations, resolver()));
     KW_TRY(const uint64_t to, resolve(write.to));
     return data.empty() ? Status() : memory_->write(to, data.data(), data.size());
-  }
-
-  // An order that `after` allows: the issue order for seed 0, a random one otherwise.
-  std::vector<uint32_t> order(uint64_t seed) const {
-    const size_t count = plan_.steps.size();
-    std::vector<uint32_t> out;
-    if (seed == 0) {
-      for (uint32_t i = 0; i < count; ++i) out.push_back(i);
-      return out;
-    }
-    std::vector<std::vector<uint32_t>> followers(count);
-    std::vector<uint32_t> waiting(count, 0), ready;
-    for (uint32_t i = 0; i < count; ++i) {
-      waiting[i] = static_cast<uint32_t>(plan_.steps[i].after.size());
-      for (const uint32_t before : plan_.steps[i].after) followers[before].push_back(i);
-      if (waiting[i] == 0) ready.push_back(i);
-    }
-    while (!ready.empty()) {
-      const size_t pick = next_random(seed) % ready.size();
-      const uint32_t index = ready[pick];
-      ready[pick] = ready.back();
-      ready.pop_back();
-      out.push_back(index);
-      for (const uint32_t next : followers[index])
-        if (--waiting[next] == 0) ready.push_back(next);
-    }
-    return out;
   }
 
   plan::Plan plan_;

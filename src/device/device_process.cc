@@ -1,0 +1,237 @@
+// The caller's side of a device process.
+#include "device/device_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "base/subprocess.h"
+#include "base/unique_fd.h"
+#include "device/frame.h"
+#include "device/replay.h"
+#include "device/report_json.h"
+
+extern char** environ;
+
+namespace kw::device {
+namespace {
+
+constexpr double kGrace_s = 2;   // for a device that keeps deadlines itself
+
+// One life of the other process.
+class Process {
+ public:
+  static Result<std::shared_ptr<Process>> start(const DeviceProcessOptions& options) {
+    if (options.argv.empty()) return fail(ErrorCode::kInvalid, "a device process without a program");
+    KW_TRY(const std::string program, find_program(options.argv[0]));
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail(ErrorCode::kIo, "no socket for a device process");
+    auto process = std::shared_ptr<Process>(new Process);
+    process->socket_ = UniqueFd(ends[0]);
+    const timeval patience{static_cast<time_t>(options.answer_s) + 1, 0};   // when it does not even read
+    ::setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    const UniqueFd theirs(ends[1]);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);   // what kernels print
+    posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
+    std::vector<char*> argv;
+    for (const std::string& word : options.argv) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    const int failed = ::posix_spawn(&process->pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) {
+      process->pid_ = -1;
+      return fail(ErrorCode::kIo, "{} does not start: {}", program, std::strerror(failed));
+    }
+    return process;
+  }
+
+  ~Process() { end(); }
+
+  bool alive() const { return static_cast<bool>(socket_); }
+
+  // kLimit and kIo end the process: what it holds is lost.
+  Result<Frame> ask(const Frame& request, double answer_s, uint64_t most_bytes) {
+    if (!alive()) return fail(ErrorCode::kIo, "the device process has ended");
+    auto reply = [&]() -> Result<Frame> {
+      KW_TRY_VOID(send_frame(socket_.get(), request));
+      return receive_frame(socket_.get(), answer_s, most_bytes);
+    }();
+    if (!reply) {
+      end();
+      return reply;
+    }
+    const auto error = reply->head.find("error");
+    if (error == reply->head.end()) return reply;
+    Error told{ErrorCode::kIo, "the device process has an error", {}, {}, {}};
+    if (error->is_object()) {
+      const int code = error->value("code", static_cast<int>(ErrorCode::kIo));
+      if (code >= 0 && code <= static_cast<int>(ErrorCode::kLimit)) told.code = static_cast<ErrorCode>(code);
+      told.message = error->value("message", told.message);
+      told.notes = error->value("notes", std::vector<std::string>());
+    }
+    return fail(std::move(told));
+  }
+
+  // Also ends kernels that do not.
+  void end() {
+    socket_.reset();
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+    pid_ = -1;
+  }
+
+  std::mutex mutex;   // of whoever asks
+
+ private:
+  Process() = default;
+  UniqueFd socket_;
+  pid_t pid_ = -1;
+};
+
+class ProcessPlan final : public LoadedPlan {
+ public:
+  ProcessPlan(std::shared_ptr<Process> process, uint64_t id, plan::Plan plan, double answer_s)
+      : process_(std::move(process)), id_(id), plan_(std::move(plan)), answer_s_(answer_s) {}
+  ~ProcessPlan() override {
+    const std::lock_guard lock(process_->mutex);
+    if (process_->alive()) (void)process_->ask(request("unload"), answer_s_, 0);
+  }
+
+  const plan::Plan& plan() const override { return plan_; }
+
+  Status write(std::string_view buffer, std::span<const uint8_t> bytes) override {
+    KW_TRY_VOID(find_buffer(plan_, buffer, bytes.size()));
+    Frame frame = request("write", buffer);
+    frame.body.assign(bytes.begin(), bytes.end());
+    KW_TRY_VOID(ask(frame, 0));
+    return {};
+  }
+
+  Status read(std::string_view buffer, std::span<uint8_t> bytes) const override {
+    KW_TRY_VOID(find_buffer(plan_, buffer, bytes.size()));
+    KW_TRY(const Frame reply, ask(request("read", buffer), bytes.size()));
+    if (reply.body.size() != bytes.size()) return fail(ErrorCode::kInvalid, "the device process sends {} bytes of '{}', not {}", reply.body.size(), buffer, bytes.size());
+    std::copy(reply.body.begin(), reply.body.end(), bytes.begin());
+    return {};
+  }
+
+  Result<std::optional<uint64_t>> first_unwritten(std::string_view buffer) const override {
+    KW_TRY(const Frame reply, ask(request("first_unwritten", buffer), 0));
+    const auto byte = reply.head.find("byte");
+    if (byte == reply.head.end() || !byte->is_number_unsigned()) return std::nullopt;
+    return byte->get<uint64_t>();
+  }
+
+  Status reset() override {
+    KW_TRY_VOID(ask(request("reset"), 0));
+    return {};
+  }
+
+  Result<RunReport> run(const RunOptions& options) override {
+    Frame frame = request("run");
+    frame.head.update(json_of(options));
+    const double limit = options.deadline_s > 0 ? options.deadline_s + kGrace_s : 0;
+    const std::lock_guard lock(process_->mutex);
+    const bool was_alive = process_->alive();
+    auto reply = process_->ask(frame, limit, 0);
+    if (!reply && was_alive && reply.error().code == ErrorCode::kLimit && !process_->alive()) {
+      RunReport late;   // no step is known to be to blame
+      late.wall_s = limit;
+      return late;
+    }
+    if (!reply) return tl::unexpected(std::move(reply.error()));
+    KW_TRY(RunReport report, run_report_of(reply->head));
+    // A fault of a kernel may leave the process unable to run another; what is left there is not worth keeping.
+    if (const StepReport* step = report.first_with_finding(); step != nullptr && step->findings.front().fatal) process_->end();
+    return report;
+  }
+
+ private:
+  Frame request(const char* what, std::string_view buffer = {}) const {
+    Frame frame;
+    frame.head = {{"do", what}, {"plan", id_}};
+    if (!buffer.empty()) frame.head["buffer"] = buffer;
+    return frame;
+  }
+  Result<Frame> ask(const Frame& frame, uint64_t most_bytes) const {
+    const std::lock_guard lock(process_->mutex);
+    return process_->ask(frame, answer_s_, most_bytes);
+  }
+
+  std::shared_ptr<Process> process_;
+  uint64_t id_;
+  plan::Plan plan_;
+  double answer_s_;
+};
+
+class DeviceProcess final : public Device {
+ public:
+  static Result<std::unique_ptr<Device>> start(DeviceProcessOptions options) {
+    auto device = std::unique_ptr<DeviceProcess>(new DeviceProcess(std::move(options)));
+    KW_TRY(device->process_, Process::start(device->options_));
+    Frame request;
+    request.head["do"] = "capabilities";
+    KW_TRY(const Frame reply, device->process_->ask(request, device->options_.answer_s, 0));
+    device->can_.name = reply.head.value("name", "a device process");
+    device->can_.times = reply.head.value("times", false);
+    device->can_.findings = reply.head.value("findings", false);
+    return std::unique_ptr<Device>(std::move(device));
+  }
+
+  Capabilities capabilities() const override { return can_; }
+
+  Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
+    KW_TRY_VOID(plan::check(plan));
+    KW_TRY(const std::shared_ptr<Process> process, living());
+    const uint64_t id = ++loaded_;
+    Frame request;
+    request.head = {{"do", "load"}, {"plan", id}, {"layout_seed", options.layout_seed}, {"track_initialised", options.track_initialised}};
+    const std::string text = plan::write(plan);
+    request.body.assign(text.begin(), text.end());
+    {
+      const std::lock_guard lock(process->mutex);
+      KW_TRY_VOID(process->ask(request, options_.answer_s, 0));
+    }
+    return std::unique_ptr<LoadedPlan>(std::make_unique<ProcessPlan>(process, id, std::move(plan), options_.answer_s));
+  }
+
+ private:
+  explicit DeviceProcess(DeviceProcessOptions options) : options_(std::move(options)) {}
+
+  Result<std::shared_ptr<Process>> living() {
+    const std::lock_guard lock(mutex_);
+    bool alive = false;
+    {
+      const std::lock_guard quiet(process_->mutex);
+      alive = process_->alive();
+    }
+    if (!alive) {
+      KW_TRY(process_, Process::start(options_));
+    }
+    return process_;
+  }
+
+  DeviceProcessOptions options_;
+  Capabilities can_;
+  std::mutex mutex_;
+  std::shared_ptr<Process> process_;   // the latest
+  std::atomic<uint64_t> loaded_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_device_process(DeviceProcessOptions options) { return DeviceProcess::start(std::move(options)); }
+
+}  // namespace kw::device

@@ -1,0 +1,91 @@
+#include "device/report_json.h"
+
+namespace kw::device {
+namespace {
+
+using Json = nlohmann::json;
+
+Json json_of(const emu::Finding& f) {
+  return {{"kind", static_cast<int>(f.kind)}, {"fatal", f.fatal}, {"message", f.message}, {"address", f.address}, {"bytes", f.bytes},
+          {"object", f.object}, {"object_offset", f.object_offset}, {"count", f.count}, {"kernel", f.party.kernel},
+          {"instruction", f.party.instruction}, {"ptx_line", f.party.ptx_line}, {"source_file", f.party.source_file},
+          {"source_line", f.party.source_line}, {"source_column", f.party.source_column}, {"block", f.party.block},
+          {"warp", f.party.warp}, {"lane", f.party.lane}, {"thread", f.party.thread}};
+}
+
+emu::Finding finding_of(const Json& json) {
+  emu::Finding f;
+  const int kind = json.at("kind").get<int>();
+  f.kind = kind >= 0 && kind <= static_cast<int>(emu::Finding::Kind::kStackOverflow) ? static_cast<emu::Finding::Kind>(kind) : emu::Finding::Kind::kTrap;
+  json.at("fatal").get_to(f.fatal);
+  json.at("message").get_to(f.message);
+  json.at("address").get_to(f.address);
+  json.at("bytes").get_to(f.bytes);
+  json.at("object").get_to(f.object);
+  json.at("object_offset").get_to(f.object_offset);
+  json.at("count").get_to(f.count);
+  json.at("kernel").get_to(f.party.kernel);
+  json.at("instruction").get_to(f.party.instruction);
+  json.at("ptx_line").get_to(f.party.ptx_line);
+  json.at("source_file").get_to(f.party.source_file);
+  json.at("source_line").get_to(f.party.source_line);
+  json.at("source_column").get_to(f.party.source_column);
+  json.at("block").get_to(f.party.block);
+  json.at("warp").get_to(f.party.warp);
+  json.at("lane").get_to(f.party.lane);
+  json.at("thread").get_to(f.party.thread);
+  return f;
+}
+
+}  // namespace
+
+Json json_of(const RunOptions& o) {
+  return {{"check_races", o.check_races}, {"check_uninitialised", o.check_uninitialised}, {"threads", o.threads},
+          {"schedule_seed", o.schedule_seed}, {"late_completion", o.late_completion}, {"deadline_s", o.deadline_s},
+          {"max_warp_instructions", o.max_warp_instructions}, {"max_findings", o.max_findings}, {"keep_variables", o.keep_variables}};
+}
+
+RunOptions run_options_of(const Json& json) {
+  RunOptions o;
+  o.check_races = json.value("check_races", false);
+  o.check_uninitialised = json.value("check_uninitialised", false);
+  o.threads = json.value("threads", 0);
+  o.schedule_seed = json.value("schedule_seed", uint64_t{0});
+  o.late_completion = json.value("late_completion", false);
+  o.deadline_s = json.value("deadline_s", 0.0);
+  o.max_warp_instructions = json.value("max_warp_instructions", uint64_t{0});
+  o.max_findings = json.value("max_findings", uint64_t{20});
+  o.keep_variables = json.value("keep_variables", false);
+  return o;
+}
+
+Json json_of(const RunReport& report) {
+  Json steps = Json::array();
+  for (const StepReport& step : report.steps) {
+    Json findings = Json::array();
+    for (const emu::Finding& finding : step.findings) findings.push_back(json_of(finding));
+    steps.push_back({{"step", step.step}, {"completed", step.completed}, {"warp_instructions", step.warp_instructions}, {"findings", std::move(findings)}});
+  }
+  return {{"completed", report.completed}, {"steps", std::move(steps)}, {"output", report.output}, {"wall_s", report.wall_s}};
+}
+
+Result<RunReport> run_report_of(const Json& json) {
+  try {
+    RunReport report;
+    json.at("completed").get_to(report.completed);
+    json.at("output").get_to(report.output);
+    json.at("wall_s").get_to(report.wall_s);
+    for (const Json& each : json.at("steps")) {
+      StepReport& step = report.steps.emplace_back();
+      each.at("step").get_to(step.step);
+      each.at("completed").get_to(step.completed);
+      each.at("warp_instructions").get_to(step.warp_instructions);
+      for (const Json& finding : each.at("findings")) step.findings.push_back(finding_of(finding));
+    }
+    return report;
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kInvalid, "the device process sends a report that is none: {}", error.what());
+  }
+}
+
+}  // namespace kw::device
