@@ -106,11 +106,11 @@ class Copy:
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--check", action="store_true", help="only say which entries no longer fit the sources")
-    arguments.add_argument("--only", default="", help="mutants whose name or file has this word")
+    arguments.add_argument("--only", default="", help="mutants whose name, file or test has this word")
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments.add_argument("--keep", help="folder of the copy")
     options = arguments.parse_args()
-    mutants = [m for m in read_mutants(ROOT / "tools/judge_mutants.txt") if options.only in m["name"] or options.only in m["file"]]
+    mutants = [m for m in read_mutants(ROOT / "tools/judge_mutants.txt") if any(options.only in m[key] for key in ("name", "file", "by"))]
     if options.check:
         return 0
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="kw-mutants-")).resolve()

@@ -71,6 +71,7 @@ Result<Invocation> bind(const Command& command, std::map<std::string, std::strin
 Command asm_command();
 Command judge_command();
 std::vector<Command> plan_commands();
+std::vector<Command> device_commands();
 std::vector<Command> problem_commands();
 Command problem_evaluate_command();
 Command problem_import_command();

@@ -6,6 +6,7 @@
 #include "base/jail.h"
 #include "base/subprocess.h"
 #include "command/command.h"
+#include "device/device.h"
 #include "problem/python_place.h"
 #include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
@@ -60,6 +61,13 @@ Check python_check() {
           "python3 -m venv .venv && .venv/bin/pip install torch (kw problem import needs it)"};
 }
 
+Check gpu_check() {
+  const auto gpus = device::list_gpus();
+  if (!gpus) return {"NVIDIA GPU", false, false, "", fmt::format("{}: everything works without one, but for real sizes (kw judge --gpu)", gpus.error().message)};
+  return {"NVIDIA GPU", true, false, fmt::format("{}{} ({}), driver for CUDA {}", gpus->size() == 1 ? "" : fmt::format("{}, the first ", gpus->size()),
+                                                 gpus->front().name, gpus->front().target, gpus->front().driver_version), ""};
+}
+
 bool has_avx2() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
@@ -78,7 +86,7 @@ Result<int> run(const Invocation&, const Output& output) {
       disassembler_check(),
       python_check(),
       program_check("addr2line", "source lines of host code", false, "apt-get install binutils"),
-      program_check("nvidia-smi", "NVIDIA GPU", false, "none here: everything but timing works without one"),
+      gpu_check(),
   };
   int missing = 0;
   for (const Check& check : checks) {

@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "command/command.h"
+#include "device/device_process.h"
 #include "judge/evaluate.h"
 #include "judge/evidence.h"
 #include "judge/page.h"
@@ -9,12 +10,16 @@
 namespace kw::command {
 namespace {
 
-judge::Options options_of(const Invocation& invocation) {
+Result<judge::Options> options_of(const Invocation& invocation) {
   judge::Options options;
   options.target = invocation.text("target");
   if (invocation.has("seed")) options.seed = invocation.integer("seed");
   options.threads = static_cast<int>(invocation.integer("threads"));
   options.kernel_deadline_s = invocation.real("deadline", options.kernel_deadline_s);
+  // In a process of its own: a kernel may hang the GPU, or make this process unable to use it.
+  if (invocation.flag("gpu")) {
+    KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
+  }
   return options;
 }
 
@@ -24,7 +29,7 @@ Result<int> run_one(const Invocation& invocation, const Output& output) {
                       {fmt::format("the problem comes first: kw judge {} {}", invocation.text("candidate"), invocation.text("problem"))}});
   }
   KW_TRY(auto problem, problem::load_problem(invocation.text("problem")));
-  const judge::Options options = options_of(invocation);
+  KW_TRY(const judge::Options options, options_of(invocation));
   const std::string candidate = invocation.text("candidate");
   const std::string meaning = problem.description.empty() ? "" : fmt::format(" (\"{}\")", problem.description);
   output.note(fmt::format("judging {} as {}{} for {}\n", candidate, problem.name, meaning, options.target));
@@ -47,7 +52,7 @@ Result<int> run_one(const Invocation& invocation, const Output& output) {
 
 Result<int> run_suite(const Invocation& invocation, const Output& output) {
   judge::SuiteOptions options;
-  options.judge = options_of(invocation);
+  KW_TRY(options.judge, options_of(invocation));
   options.jobs = static_cast<int>(invocation.integer("jobs"));
   const auto progress = [&](const judge::SuiteCase& c, size_t done, size_t all) {
     output.note(fmt::format("{:>{}}/{} {}", done, fmt::formatted_size("{}", all), all, judge::line_of(c)));
@@ -77,7 +82,8 @@ Status check_options(const Invocation& invocation) {
     if (invocation.has(name) && !invocation.has("suite")) return refuse(name);
   for (const char* name : {"json", "evidence"})
     if (invocation.has(name) && (invocation.has("suite") || invocation.has("recheck"))) return refuse(name);
-  if (invocation.has("seed") && invocation.has("recheck")) return refuse("seed");
+  for (const char* name : {"seed", "gpu"})
+    if (invocation.has(name) && invocation.has("recheck")) return refuse(name);
   return {};
 }
 
@@ -100,8 +106,8 @@ Result<int> run(const Invocation& invocation, const Output& output) {
 Command judge_command() {
   return {{"judge"},
           "say whether a candidate computes a problem, and if not, where and why",
-          "Climbs the ladder: compile, record, contract, smallest, shapes, values, schedules, pieces; the first rung that fails decides.\n"
-          "No GPU is needed. Exit code: 0 correct, 1 any other verdict, 2 unreadable input, 3 not checked.\n"
+          "Climbs the ladder: compile, record, contract, smallest, shapes, values, schedules, pieces, and with --gpu full;\n"
+          "the first rung that fails decides. No GPU is needed. Exit code: 0 correct, 1 any other verdict, 2 unreadable input, 3 not checked.\n"
           "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu\n"
           "         kw judge --suite problems --junit verdicts.xml",
           {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
@@ -113,6 +119,7 @@ Command judge_command() {
            {"summary", ArgumentKind::kPath, false, false, "", "of a suite: write a Markdown summary here", {}},
            {"recheck", ArgumentKind::kPath, false, false, "", "judge again what a stored verdict is about, and compare", {}},
            {"evidence", ArgumentKind::kPath, false, false, "", "keep the verdict, the problem and the candidate in this store", {}},
+           {"gpu", ArgumentKind::kFlag, false, false, "", "run every workload on this machine's GPU too, the real ones included", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print the verdict as JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},
            {"threads", ArgumentKind::kInteger, false, false, "0", "host threads for emulation; 0: all cores", {}},

@@ -42,34 +42,39 @@ std::optional<Outcome> check_module(const plan::Module& module) {
 
 }  // namespace
 
+std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std::set<std::string>& verified) {
+  for (const plan::Module& module : c.plan.modules) {
+    if (!verified.insert(module.hash).second) continue;
+    if (auto failed = check_module(module)) return failed;
+  }
+  ContractViolation violation;
+  violation.workload = c.name;
+  if (auto status = plan::check(c.plan); !status) {
+    violation.message = status.error().message;
+    violation.notes = status.error().notes;
+    return violation;
+  }
+  for (const toolchain::Argument& argument : arguments_of(climb.problem, c.workload).arguments) {
+    if (is_as_declared(c.plan.find_buffer(argument.name), argument)) continue;
+    violation.message = fmt::format("the plan's buffer '{}' is not the problem's", argument.name);
+    violation.notes = {"candidates do not write the recorder's files"};
+    return violation;
+  }
+  if (!c.plan.unjoined.empty()) {
+    const plan::Step& step = c.plan.steps[c.plan.unjoined.front()];
+    violation.message = "work on a side stream that the entry's stream never waits for";
+    violation.place = place_of(climb, step.source_file, step.source_line);
+    violation.notes = {"record an event on that stream and cudaStreamWaitEvent on the entry's stream before it returns"};
+    return violation;
+  }
+  return std::nullopt;
+}
+
 Result<RungResult> contract_rung(Climb& climb) {
   std::set<std::string> verified;
   size_t launches = 0;
   for (const Case& c : climb.cases) {
-    for (const plan::Module& module : c.plan.modules) {
-      if (!verified.insert(module.hash).second) continue;
-      if (auto failed = check_module(module)) return RungResult{std::move(failed), ""};
-    }
-    ContractViolation violation;
-    violation.workload = c.name;
-    if (auto status = plan::check(c.plan); !status) {
-      violation.message = status.error().message;
-      violation.notes = status.error().notes;
-      return RungResult{violation, ""};
-    }
-    for (const toolchain::Argument& argument : arguments_of(climb.problem, c.workload).arguments) {
-      if (is_as_declared(c.plan.find_buffer(argument.name), argument)) continue;
-      violation.message = fmt::format("the plan's buffer '{}' is not the problem's", argument.name);
-      violation.notes = {"candidates do not write the recorder's files"};
-      return RungResult{violation, ""};
-    }
-    if (!c.plan.unjoined.empty()) {
-      const plan::Step& step = c.plan.steps[c.plan.unjoined.front()];
-      violation.message = "work on a side stream that the entry's stream never waits for";
-      violation.place = place_of(climb, step.source_file, step.source_line);
-      violation.notes = {"record an event on that stream and cudaStreamWaitEvent on the entry's stream before it returns"};
-      return RungResult{violation, ""};
-    }
+    if (auto breach = breach_of_contract(climb, c, verified)) return RungResult{std::move(breach), ""};
     for (const plan::Step& step : c.plan.steps) launches += std::holds_alternative<plan::Launch>(step.action);
   }
   return RungResult{std::nullopt, fmt::format("{} launches within the limits of {}", launches, climb.options.target)};

@@ -22,6 +22,7 @@ constexpr Step kLadder[kRungs] = {
     {Rung::kCompile, compile_rung},   {Rung::kRecord, record_rung}, {Rung::kContract, contract_rung},
     {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kValues, values_rung},
     {Rung::kSchedules, schedules_rung}, {Rung::kPieces, pieces_rung},
+    {Rung::kFull, full_rung},
 };
 
 uint64_t secret_seed() {
@@ -35,6 +36,7 @@ Correct summarise(const Climb& climb) {
   correct.workloads = static_cast<int>(climb.cases.size());
   correct.values = climb.values_run;
   correct.schedules = climb.schedules_run;
+  correct.on_gpu = climb.gpu_run;
   for (const auto& output : climb.problem.outputs) {   // and pieces
     const Correct::Output* worst = nullptr;
     for (const auto& m : climb.metrics) {
@@ -71,7 +73,11 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
   KW_TRY(verdict.evidence, evidence_of(problem, candidate_path));
   for (int i = 0; i < kRungs; ++i) verdict.ladder[i].rung = kLadder[i].rung;
 
+  if (options.gpu) verdict.gpu = options.gpu->capabilities().name;
+  std::optional<NotChecked> not_checked;   // from the first rung of which the emulator lacks something
   for (int i = 0; i < kRungs; ++i) {
+    const bool full = kLadder[i].rung == Rung::kFull;
+    if (full ? options.gpu == nullptr : not_checked.has_value()) continue;
     RungReport& report = verdict.ladder[i];
     if (progress) progress(report, false);
     const auto begin = std::chrono::steady_clock::now();
@@ -81,6 +87,12 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
     report.detail = result.detail;
     report.status = result.failed ? RungReport::Status::kFailed : RungReport::Status::kPassed;
     if (result.failed) report.detail = std::string(name_of(*result.failed));
+    if (const auto* lacking = result.failed && options.gpu && !full ? std::get_if<NotChecked>(&*result.failed) : nullptr) {
+      report.status = RungReport::Status::kNotChecked;
+      report.detail = lacking->message;
+      not_checked = *lacking;
+      result.failed.reset();
+    }
     if (progress) progress(report, true);
     if (result.failed) {
       verdict.outcome = std::move(*result.failed);
@@ -89,7 +101,13 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
     }
   }
   verdict.candidate_hash = climb.compiled.key;
-  if (!verdict.decided_by) verdict.outcome = summarise(climb);
+  if (verdict.decided_by) return verdict;
+  if (not_checked) {
+    not_checked->right_on_gpu = climb.gpu_run;
+    verdict.outcome = *not_checked;
+  } else {
+    verdict.outcome = summarise(climb);
+  }
   return verdict;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/jail.h"
+#include "device/device.h"
 #include "toolchain/toolchain.h"
 
 namespace kw::judge {
@@ -27,7 +28,8 @@ __global__ void exponential(const float* x, float* y, int n) {
   const int i = blockIdx.x * 64 + threadIdx.x;
   if (i < n) y[i] = expf(x[i]);
 }
-KW_ENTRY(kw::In x, kw::Out y, cudaStream_t s) { exponential<<<(y.size() + 63) / 64, 64, 0, s>>>(x.data<float>(), y.data<float>(), y.size()); }
+KW_ENTRY(kw::In x, kw::Out y, cudaStream_t s) {
+  exponential<<<(y.size() + 63) / 64, 64, 0, s>>>(x.data<float>(), y.data<float>(), y.size()); }
 )";
 
 class Evaluate : public testing::Test {
@@ -70,6 +72,48 @@ TEST_F(Evaluate, TheWorstWorkloadIsReported) {
   // Thousands of elements have a larger error than the only one of the smallest workload, and than zeros, whose exponential is exact.
   EXPECT_GT(correct.outputs[0].metrics.elements, 1) << correct.outputs[0].workload.text();
   EXPECT_GT(correct.outputs[0].metrics.budget_used, 0);
+}
+
+// Any device will do where a GPU is meant.
+TEST_F(Evaluate, RealWorkloadsRunWhereAGpuIsGiven) {
+  EXPECT_EQ(judge(7).ladder.back().status, RungReport::Status::kNotRun);
+  Options options;
+  options.seed = 7;
+  options.cache_dir = *folder_ / "cache";
+  options.gpu = device::make_emulator();
+  auto with_real = problem::parse_problem(std::string(kProblem) + "  real all: N=4099 \"a test\"\n  real dear: N=1000000000000 \"a test\"\n", "case");
+  ASSERT_TRUE(with_real) << format_error(with_real.error());
+  const auto verdict = evaluate(*with_real, *folder_ / "c.cu", options);
+  ASSERT_TRUE(verdict) << format_error(verdict.error());
+  ASSERT_TRUE(verdict->correct()) << to_json(*verdict);
+  const RungReport& full = verdict->ladder.back();
+  EXPECT_EQ(full.status, RungReport::Status::kPassed);
+  EXPECT_NE(full.detail.find("1 of them real"), std::string::npos) << full.detail;
+  EXPECT_NE(full.detail.find("too dear for the reference: dear"), std::string::npos) << full.detail;
+  const auto& correct = std::get<Correct>(verdict->outcome);
+  EXPECT_EQ(correct.on_gpu, correct.workloads + 1);
+  EXPECT_EQ(verdict->gpu, "PTX emulator");
+}
+
+// Right on all that the emulator runs, wrong on what is real: what only a GPU can see.
+TEST_F(Evaluate, WhatIsWrongAtRealSizesOnlyIsWrongOnTheGpu) {
+  std::string text = kCandidate;
+  const std::string right = "KW_ENTRY(kw::In x, kw::Out y, cudaStream_t s) {";
+  ASSERT_NE(text.find(right), std::string::npos);
+  text.replace(text.find(right), right.size(), right + "\n  if (x.size() == 4099) { cudaMemsetAsync(y.data<float>(), 0, 4099 * 4, s); return; }");
+  ASSERT_TRUE(write_file(*folder_ / "c.cu", text));
+  auto with_real = problem::parse_problem(std::string(kProblem) + "  real all: N=4099 \"a test\"\n", "case");
+  ASSERT_TRUE(with_real) << format_error(with_real.error());
+  Options options;
+  options.cache_dir = *folder_ / "cache";
+  auto verdict = evaluate(*with_real, *folder_ / "c.cu", options);
+  ASSERT_TRUE(verdict);
+  EXPECT_TRUE(verdict->correct()) << "the emulator cannot know";
+  options.gpu = device::make_emulator();
+  verdict = evaluate(*with_real, *folder_ / "c.cu", options);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(name_of(verdict->outcome), "wrong");
+  EXPECT_EQ(verdict->decided_by, Rung::kFull);
 }
 
 }  // namespace

@@ -151,6 +151,9 @@ struct Explain {
     return fmt::format("  workload {}\n  {} did not end within {:.0f} s\n", t.workload.text(), t.what, t.limit_s);
   }
   std::string operator()(const NotChecked& n) const {
+    if (n.right_on_gpu > 0)
+      return wrap(n.message, "  ") + wrap(fmt::format("On the GPU the outputs of {} workloads are right; races, uninitialised reads and stores far out of bounds "
+                                                      "are not seen there.", n.right_on_gpu), "  ");
     return wrap(n.message, "  ") + wrap("Nothing is claimed about this candidate, neither right nor wrong.", "  ");
   }
   std::string operator()(const Correct& c) const {
@@ -161,6 +164,7 @@ struct Explain {
       out += wrap(fmt::format("{}: max |error| {:.3g}, rmse {:.3g}, {:.0f} % of the budget used (worst: {})", o.output,
                               o.metrics.max_abs, o.metrics.rmse, 100 * o.metrics.budget_used, o.workload.text()), "  ");
     }
+    if (c.on_gpu > 0) return out + wrap(fmt::format("On the PTX emulator, and {} workloads on the GPU. Nothing here is a time.", c.on_gpu), "  ");
     return out + wrap("On the PTX emulator, for the schedules and shapes above. PTX is not SASS, and nothing here is a time.", "  ");
   }
 };
@@ -196,7 +200,8 @@ SourceText source_text_of(const std::string& candidate_path) {
 std::string ladder_line(const RungReport& report) {
   const char* status = report.status == RungReport::Status::kPassed   ? "ok"
                        : report.status == RungReport::Status::kFailed ? "FAILED"
-                                                                      : "not run";
+                       : report.status == RungReport::Status::kNotChecked ? "?"
+                                                                          : "not run";
   if (report.status == RungReport::Status::kNotRun) return fmt::format("  {:<10} {:<7}", name_of(report.rung), status);
   return fmt::format("  {:<10} {:<7} {:>7.2f} s  {}", name_of(report.rung), status, report.seconds, report.detail);
 }

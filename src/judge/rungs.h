@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct Climb {
   std::vector<Case> cases;       // smallest ones first
   size_t smallest = 0;           // how many of them are
   std::vector<Correct::Output> metrics;
-  int values_run = 0, schedules_run = 0;
+  int values_run = 0, schedules_run = 0, gpu_run = 0;
   std::optional<WrongPiece> wrong_piece;   // the first that a rung saw
 };
 
@@ -51,6 +52,10 @@ Result<RungResult> shapes_rung(Climb& climb);
 Result<RungResult> values_rung(Climb& climb);
 Result<RungResult> schedules_rung(Climb& climb);
 Result<RungResult> pieces_rung(Climb& climb);
+Result<RungResult> full_rung(Climb& climb);       // full.cc: needs Options::gpu
+
+// What a plan breaks of the problem's interface or the target's limits. `verified`: hashes of the modules known to be sound.
+std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std::set<std::string>& verified);
 
 // A place as people name it: in the candidate relative to its folder, elsewhere by its absolute path.
 SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line, uint32_t column = 0);

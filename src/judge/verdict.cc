@@ -14,6 +14,7 @@ std::string_view name_of(Rung rung) {
     case Rung::kValues: return "values";
     case Rung::kSchedules: return "schedules";
     case Rung::kPieces: return "pieces";
+    case Rung::kFull: return "full";
   }
   return "";
 }
@@ -28,6 +29,7 @@ std::string_view question_of(Rung rung) {
     case Rung::kValues: return "are zeros, equal, tiny, large, cancelling and outlying values right?";
     case Rung::kSchedules: return "does every legal order of execution give the same bits?";
     case Rung::kPieces: return "are the problem's intermediates right, where it writes them?";
+    case Rung::kFull: return "are all workloads, the real ones too, right on a GPU, twice with the same bits?";
   }
   return "";
 }

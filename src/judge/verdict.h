@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +18,15 @@
 #include "emu/finding.h"
 #include "tensor/error_metrics.h"
 
+namespace kw::device {
+class Device;
+}
+
 namespace kw::judge {
 
 // In the order in which they run; the first that fails decides (docs/formats/verdict.md says what each asks).
-enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules, kPieces };
-inline constexpr int kRungs = 8;
+enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules, kPieces, kFull };
+inline constexpr int kRungs = 9;
 std::string_view name_of(Rung rung);  // "compile", …
 std::string_view question_of(Rung rung);
 
@@ -50,6 +55,7 @@ struct Options {
   int value_changes = 8;               // distributions of the judge's own choosing
   int schedules = 6;                   // besides the first
   std::string cache_dir;               // empty: the default one
+  std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
 };
 
 // --- outcomes -----------------------------------------------------------------------------------------------
@@ -122,6 +128,7 @@ struct Timeout {
 };
 struct NotChecked {  // the emulator lacks something the kernel uses: no claim either way
   std::string message;
+  int right_on_gpu = 0;         // workloads whose outputs were right there, without the emulator's checks
 };
 struct Correct {
   struct Output {
@@ -132,6 +139,7 @@ struct Correct {
   std::vector<Output> outputs;  // the worst of each output over all workloads
   std::vector<Output> pieces;   // of each piece that the candidate writes
   int workloads = 0, values = 0, schedules = 0;
+  int on_gpu = 0;               // workloads that ran there too
 };
 
 using Outcome = std::variant<CompileError, Unrecordable, ContractViolation, Wrong, Nondeterministic, Unsafe,
@@ -143,7 +151,8 @@ std::string_view name_of(const Outcome& outcome);
 int exit_code(const Outcome& outcome);
 
 struct RungReport {
-  enum class Status : uint8_t { kPassed, kFailed, kNotRun } status = Status::kNotRun;
+  // kNotChecked: the emulator lacks something; what needs no emulator goes on.
+  enum class Status : uint8_t { kPassed, kFailed, kNotChecked, kNotRun } status = Status::kNotRun;
   Rung rung = Rung::kCompile;
   double seconds = 0;
   std::string detail;  // "5 shapes, 1.2e6 warp instructions"; empty when not run
@@ -167,6 +176,7 @@ struct Verdict {
   std::string problem_file;
   Evidence evidence;
   Options options;
+  std::string gpu;             // "NVIDIA H200 (sm_90)"; empty when none was asked for
   std::string candidate_hash;  // of the sources
   uint64_t seed = 0;           // everything the judge chose follows from it
   std::array<RungReport, kRungs> ladder;

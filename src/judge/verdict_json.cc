@@ -135,7 +135,7 @@ struct OutcomeJson {
   Json operator()(const Timeout& t) const {
     return Json{{"workload", json_of(t.workload)}, {"what", t.what}, {"limit_s", t.limit_s}};
   }
-  Json operator()(const NotChecked& n) const { return Json{{"message", n.message}}; }
+  Json operator()(const NotChecked& n) const { return Json{{"message", n.message}, {"right_on_gpu", n.right_on_gpu}}; }
   Json operator()(const Correct& c) const {
     const auto list = [](const std::vector<Correct::Output>& worst) {
       Json out = Json::array();
@@ -145,7 +145,7 @@ struct OutcomeJson {
       return out;
     };
     return Json{{"workloads", c.workloads}, {"values", c.values}, {"schedules", c.schedules}, {"outputs", list(c.outputs)},
-                {"pieces", list(c.pieces)}};
+                {"pieces", list(c.pieces)}, {"on_gpu", c.on_gpu}};
   }
 };
 
@@ -153,6 +153,7 @@ std::string_view status_name(RungReport::Status status) {
   switch (status) {
     case RungReport::Status::kPassed: return "passed";
     case RungReport::Status::kFailed: return "failed";
+    case RungReport::Status::kNotChecked: return "not checked";
     case RungReport::Status::kNotRun: return "not run";
   }
   return "";
@@ -183,6 +184,7 @@ std::string to_json(const Verdict& verdict) {
                         {"record_deadline_s", asked.record_deadline_s}}},
            {"evidence", {{"problem", verdict.evidence.problem}, {"sources", sources}}},
            {"device", "PTX emulator"},
+           {"gpu", verdict.gpu.empty() ? Json(nullptr) : Json(verdict.gpu)},
            {"verdict", std::string(name_of(verdict.outcome))},
            {"decided_by", verdict.decided_by ? Json(std::string(name_of(*verdict.decided_by))) : Json(nullptr)},
            {"ladder", ladder},
