@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-from . import flashinfer_problem, flashinfer_solution
+from . import flashinfer_form, flashinfer_problem, flashinfer_solution
 
 SIDECAR = ".flashinfer.json"
 SCHEMA = "kernelwright/flashinfer/1"
@@ -32,14 +32,15 @@ class Untold(Exception):
 
 def objects_of(path):
     """The JSON objects of a .json or .jsonl file."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
     try:
-        if path.endswith(".jsonl"):
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
-        return [json.loads(text)]
-    except (json.JSONDecodeError, RecursionError) as error:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        objects = [json.loads(line) for line in text.split("\n") if line.strip()] if path.endswith(".jsonl") else [json.loads(text)]
+        flashinfer_form.check(objects, [dict], "the file")
+        json.dumps(objects, ensure_ascii=False).encode()  # half a surrogate pair can be read, but not be written
+    except (ValueError, RecursionError, flashinfer_form.Malformed) as error:
         raise Untold(f"{path}: {error}") from None
+    return objects
 
 
 def files_below(folder, ending):
@@ -67,15 +68,17 @@ def read(place):
     found = {}
     for path in files_below(os.path.join(place, "definitions"), ".json"):
         for one in objects_of(path):
-            found[one.get("name")] = Collection(os.path.relpath(path, place), one)
+            if str(one.get("name")) in found:
+                raise Untold(f"{path}: there is another definition {one.get('name')}")
+            found[str(one.get("name"))] = Collection(os.path.relpath(path, place), one)
     if not found:
         raise Untold(f"{place} has no definitions/*.json")
     for kind, ending in (("workloads", ".jsonl"), ("solutions", ".json"), ("traces", ".jsonl")):
         for path in files_below(os.path.join(place, kind), ending):
             objects = objects_of(path)
-            names = {one.get("definition") for one in objects}
+            names = {str(one.get("definition")) for one in objects}
             if len(names) > 1 or not names <= set(found):
-                raise Untold(f"{path}: every line must be of one definition that is there; these are of {', '.join(map(str, names))}")
+                raise Untold(f"{path}: every line must be of one definition that is there; these are of {', '.join(sorted(names))}")
             for name in names:
                 found[name].files.append({"path": os.path.relpath(path, place), "kind": kind, "objects": objects})
     return list(found.values())
@@ -114,6 +117,7 @@ def export_problem(path, out):
     kept = objects_of(base + SIDECAR)[0]
     if kept.get("schema") != SCHEMA:
         raise Untold(f"{base}{SIDECAR} is not of schema {SCHEMA}")
+    flashinfer_form.check(kept, flashinfer_form.SIDECAR, base + SIDECAR)
     collection = Collection(kept["path"], kept["definition"])
     collection.files = kept["files"]
     workloads = [one.get("workload", one) for one in collection.objects("workloads")]
@@ -134,14 +138,15 @@ def export_problem(path, out):
             with open(written[-1], "w", encoding="utf-8") as stream:
                 stream.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in objects)
         else:
-            write_json(written[-1], objects[0])
+            for one in objects[:1]:
+                write_json(written[-1], one)
     return written
 
 
 def inside(folder, path):
     """`path` below `folder`; a sidecar may come from anywhere."""
     whole = os.path.normpath(os.path.join(folder, path))
-    if os.path.isabs(path) or not whole.startswith(os.path.join(os.path.normpath(folder), "")):
+    if "\0" in path or os.path.isabs(path) or not whole.startswith(os.path.join(os.path.normpath(folder), "")):
         raise Untold(f"the path {path} leaves the folder")
     return whole
 
@@ -178,7 +183,7 @@ def run_import(places, out):
         for collection in collections:
             try:
                 print("\n".join(import_collection(collection, out)))
-            except (Untold, flashinfer_problem.Unsayable) as error:
+            except (Untold, flashinfer_problem.Unsayable, OSError) as error:
                 print(f"{collection.path}: {error}")
                 failed += 1
     return failed
@@ -190,7 +195,7 @@ def run_export(places, out):
         for path in files_below(place, ".problem") if os.path.isdir(place) else [place]:
             try:
                 print("\n".join(export_problem(path, out)))
-            except (Untold, flashinfer_problem.Unsayable, OSError, KeyError) as error:
+            except (Untold, flashinfer_problem.Unsayable, flashinfer_form.Malformed, OSError) as error:
                 print(f"{path}: {error}")
                 failed += 1
     return failed

@@ -3,6 +3,8 @@
 import ast
 import re
 
+from . import flashinfer_form
+
 DTYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
           "float4_e2m1": "e2m1", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint64": "u64", "uint32": "u32",
           "uint16": "u16", "uint8": "u8", "bool": "bool"}
@@ -68,11 +70,11 @@ def constraint_text(expression, names):
 
     try:
         tree = ast.parse(expression, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
+        if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or type(tree.ops[0]) not in relations:
+            return None
+        left, right = size(tree.left), size(tree.comparators[0])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the parser's stack is its own
         return None
-    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or type(tree.ops[0]) not in relations:
-        return None
-    left, right = size(tree.left), size(tree.comparators[0])
     return f"{left} {relations[type(tree.ops[0])]} {right}" if left and right else None
 
 
@@ -124,9 +126,19 @@ class Sizes:
 
 def problem_of(definition, workloads):
     """The Problem; Unsayable says why there is none."""
-    for key, kind in (("name", str), ("axes", dict), ("inputs", dict), ("outputs", dict), ("reference", str)):
-        if not isinstance(definition.get(key), kind):
-            raise Unsayable(f"the definition has no {key}")
+    try:
+        flashinfer_form.check(definition, flashinfer_form.DEFINITION, "the definition")
+        for i, workload in enumerate(workloads):
+            flashinfer_form.check(workload, flashinfer_form.WORKLOAD, f"workload {i + 1}")
+    except flashinfer_form.Malformed as why:
+        raise Unsayable(str(why)) from None
+    for axis, spec in definition["axes"].items():
+        if spec.get("type") == "const" and (spec.get("value") or 0) < 1:
+            raise Unsayable(f"axis {axis} is constant, but its value is {spec.get('value')}; 1 or more is meant")
+    for i, workload in enumerate(workloads):
+        for name, spec in workload["inputs"].items():
+            if spec.get("type") == "scalar" and spec.get("value") is None:
+                raise Unsayable(f"workload {i + 1}: the scalar {name} has no value")
     if not re.search(r"^def run\b", definition["reference"], re.MULTILINE):
         raise Unsayable("its reference defines no function run")
     if not definition["outputs"]:

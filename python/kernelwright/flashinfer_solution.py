@@ -3,22 +3,28 @@
 import os
 import re
 
+from . import flashinfer_form
+
 ENTRY = "kernelwright_entry.cu"
 FOREIGN = {"tvm/ffi": "TVM's headers", "torch/": "PyTorch's headers", "ATen/": "PyTorch's headers", "pybind11": "pybind11"}
 
 
 def inside(folder, path):
     whole = os.path.normpath(os.path.join(folder, path))
-    if os.path.isabs(path) or not whole.startswith(os.path.join(os.path.normpath(folder), "")):
+    if "\0" in path or os.path.isabs(path) or not whole.startswith(os.path.join(os.path.normpath(folder), "")):
         return None
     return whole
 
 
 def write(solution, problem, folder):
     """Writes the folder; gives what it is worth in words."""
-    spec = solution.get("spec") or {}
-    if spec.get("language") not in ("cuda", "cpp"):
-        return f"kept in {os.path.basename(folder)}'s problem only: its language is {spec.get('language')}, and candidates are CUDA"
+    try:
+        flashinfer_form.check(solution, flashinfer_form.SOLUTION, "the solution")
+    except flashinfer_form.Malformed as why:
+        return f"no candidate: {why}"
+    language = solution["spec"]["language"]
+    if language not in ("cuda", "cpp"):
+        return f"kept in {os.path.basename(folder)}'s problem only: its language is {language}, and candidates are CUDA"
     for source in solution["sources"]:
         path = inside(folder, source["path"])
         if path is None:
@@ -49,7 +55,8 @@ def entry_text(solution, problem):
     tensors = problem.inputs + problem.outputs
     given, entry = [], [f"kw::In {each.name}" for each in problem.inputs] + [f"kw::Out {each.name}" for each in problem.outputs]
     for parameter in filter(None, map(str.strip, found.group(2).split(","))):
-        shape = re.fullmatch(r"(.+?)\s*(?:__restrict__\s*)?\b(\w+)", parameter)
+        parameter = " ".join(parameter.split())
+        shape = re.fullmatch(r"(.+?) ?(?:__restrict__ ?)?\b(\w+)", parameter)
         kind, name = (shape.group(1).strip(), shape.group(2)) if shape else (parameter, "")
         if "cudaStream_t" in kind:
             given.append("stream")
@@ -71,6 +78,10 @@ def entry_text(solution, problem):
 
 def with_sources_of(solution, folder):
     """The solution with its sources as they are in the folder, where they are there."""
+    try:
+        flashinfer_form.check(solution, flashinfer_form.SOLUTION, "the solution")
+    except flashinfer_form.Malformed:
+        return solution  # of which there is no candidate
     made = dict(solution)
     made["sources"] = []
     for source in solution["sources"]:

@@ -70,6 +70,19 @@ def files_of(folder):
     return found
 
 
+def mutants(value):
+    """The value with something else in place of each of its parts, and without it."""
+    for other in (None, -1, "a\nb\0\ud800", [1], {"a": 1}):
+        if type(other) is not type(value) or other != value:
+            yield other
+    for key in range(len(value)) if isinstance(value, list) else list(value) if isinstance(value, dict) else []:
+        yield [*value[:key], *value[key + 1:]] if isinstance(value, list) else {name: part for name, part in value.items() if name != key}
+        for part in mutants(value[key]):
+            changed = copy.copy(value)
+            changed[key] = part
+            yield changed
+
+
 def quiet(call, *arguments):
     with contextlib.redirect_stdout(io.StringIO()) as said:
         return call(*arguments), said.getvalue()
@@ -169,11 +182,39 @@ class RoundTrip(unittest.TestCase):
         self.assertEqual((failed, "leaves the folder" in said), (1, True))
         self.assertFalse(any("escaped" in name for name in os.listdir(self.place.name)))
 
+    def test_no_object_crashes_the_import(self):
+        for path, object_, others in (("definitions/gather/rows.json", DEFINITION, []), ("workloads/gather/rows.jsonl", WORKLOADS[0], WORKLOADS[1:]),
+                                      ("solutions/plain.json", SOLUTIONS[0], []), ("traces/rows.jsonl", TRACE, [])):
+            for mutant in mutants(object_):
+                self.write(path, [mutant] + others)
+                quiet(flashinfer_bench.run_import, [self.source], self.out)
+            self.write(path, [object_] + others)
+
+    def test_no_sidecar_crashes_the_export(self):
+        quiet(flashinfer_bench.run_import, [self.source], self.out)
+        path = os.path.join(self.out, "rows_of_h8.flashinfer.json")
+        for mutant in mutants(flashinfer_bench.objects_of(path)[0]):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(mutant, file)
+            quiet(flashinfer_bench.run_export, [self.out], self.back)
+
+    def test_files_that_are_no_json(self):
+        for content, reason in ((b"\xff\xfe{", "codec can't decode"), (b"[" * 100000, "recursion"), (b"[1]", "an object is meant"), (b"", "Expecting value")):
+            with open(os.path.join(self.source, "definitions/gather/rows.json"), "wb") as file:
+                file.write(content)
+            failed, said = quiet(flashinfer_bench.run_import, [self.source], self.out)
+            self.assertEqual(failed, 1)
+            self.assertIn(reason, said)
+            self.assertIn("rows.json: ", said)
+
     def test_what_cannot_be_said(self):
         for key, value, reason in (("outputs", {}, "it has no outputs"), ("reference", "def walk(x): pass", "defines no function run"),
                                    ("inputs", {"x": {"shape": ["z"], "dtype": "int8"}}, "axis 'z', which is none"),
                                    ("inputs", {"x": {"shape": ["h"], "dtype": "complex64"}}, "dtype complex64 is unknown"),
-                                   ("axes", {**DEFINITION["axes"], "free": {"type": "var"}}, "axis free is in no shape"), ("axes", None, "has no axes")):
+                                   ("axes", {**DEFINITION["axes"], "free": {"type": "var"}}, "axis free is in no shape"), ("axes", None, "has no axes"),
+                                   ("axes", {**DEFINITION["axes"], "h": {"type": "const", "value": "8\\n  x"}}, "axes.h.value is '8.*a whole number is meant"),
+                                   ("axes", {**DEFINITION["axes"], "h": {"type": "const", "value": 0}}, "axis h is constant, but its value is 0"),
+                                   ("inputs", {"x": {"shape": [["h"]], "dtype": "int8"}}, r"inputs.x.shape\[0\] is .*; a text is meant")):
             with self.assertRaisesRegex(flashinfer_problem.Unsayable, reason):
                 flashinfer_problem.problem_of({**DEFINITION, key: value}, [])
 
