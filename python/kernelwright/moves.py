@@ -72,6 +72,13 @@ def expand(e, a):
     return a.self if same_shape(a.self.shape, e.shape) else f"broadcast({a.self}, {shape_text(e.shape)})"
 
 
+@rule("copy")
+def copy(e, a):
+    if a.src.dtype != e.dtype:
+        raise Untold(f"copying {a.src.dtype} into {e.dtype}")
+    return a.src if same_shape(a.src.shape, e.shape) else f"broadcast({a.src}, {shape_text(e.shape)})"
+
+
 @rule("broadcast_tensors")
 def broadcast_tensors(e, a):
     return [x if same_shape(x.shape, shape) else f"broadcast({x}, {shape_text(shape)})" for x, shape in zip(a.tensors, e.shapes)]

@@ -115,7 +115,17 @@ CHOICES = [
 
 
 def trace(module, parameters, inputs):
-    """Gives the Trace and why sizes were fixed (""); raises Untold."""
+    """Gives the Trace and why sizes were fixed (""); raises Untold. What forward assigns to the module is undone."""
+    kept = [(each, dict(vars(each))) for each in module.modules()]
+    try:
+        return traced(module, parameters, inputs)
+    finally:
+        for each, attributes in kept:
+            vars(each).clear()
+            vars(each).update(attributes)
+
+
+def traced(module, parameters, inputs):
     reason = ""
     matrices = sum(each.dim() > 1 for each in parameters.values())
     if matrices > MOST_AXES:   # an axis each at the least; torch.export would take minutes to find that out

@@ -7,6 +7,7 @@
 #include "problem/graph_builder.h"
 #include "problem/inputs.h"
 #include "problem/needed_work.h"
+#include "problem/real_sizes.h"
 
 namespace kw::problem {
 namespace {
@@ -32,6 +33,9 @@ class Admitter {
     KW_TRY_VOID(fraction_dropped());
     KW_TRY(const std::vector<AdmissionCase> work,
            needed_work({problem_, workload_, inputs_, reference_, admission_.tolerance, seed_, options_}));
+    KW_TRY(AdmissionCase varies,
+           varies_at_real_sizes({problem_, workload_, inputs_, reference_, admission_.tolerance, seed_, options_}));
+    admission_.cases.push_back(std::move(varies));
     admission_.cases.insert(admission_.cases.end(), work.begin(), work.end());
     return std::move(admission_);
   }

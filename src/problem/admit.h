@@ -3,8 +3,8 @@
 //
 // Each mutant is a set of outputs made from the reference, compared with the derived tolerance; the same
 // workload and seed give the same answer. A problem is admitted on a workload when every applicable mutant
-// fails, every honest implementation uses at most `kHonestMargin` of the budget (all of it for integers), and no
-// part of the reference can be left out (needed_work.h).
+// fails, every honest implementation uses at most `kHonestMargin` of the budget (all of it for integers), no part of
+// the reference can be left out (needed_work.h), and outputs vary at real sizes too (real_sizes.h).
 // Thread-safe.
 #pragma once
 

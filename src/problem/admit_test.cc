@@ -88,6 +88,31 @@ TEST(Admission, KeepsWhatIsSound) {
   }
 }
 
+// The mean over n numbers has a spread of 1 / sqrt(n), and its budget grows with n: what varies at 4096 x 64 is known
+// beforehand at 2^30.
+TEST(Admission, LooksAtTheRealSizes) {
+  const auto admit_mean = [](std::string_view reference, std::string_view output, std::string_view distribution, std::string_view real) {
+    const auto problem = parse_problem(
+        fmt::format("problem p: \"x\"\naxes:\n  M >= 1, N >= 1\ninputs:\n  x: f32[M, N] ~ {}\noutputs:\n  y: {}\nreference:\n  y = {}\n"
+                    "workloads:\n  smallest one: M=2, N=2\n  shape odd: M=7, N=129\n  emulator scaled: M=256, N=64\n  real task: {}\n",
+                    distribution, output, reference, real), "p");
+    EXPECT_TRUE(problem) << format_error(problem.error());
+    const auto admission = admit(*problem, *admission_workload(*problem), 3);
+    EXPECT_TRUE(admission) << format_error(admission.error());
+    const auto found = std::find_if(admission->cases.begin(), admission->cases.end(),
+                                    [](const AdmissionCase& c) { return c.name == "varies at real sizes"; });
+    EXPECT_TRUE(found->applicable);
+    EXPECT_EQ(admission->admitted(), found->as_expected);
+    return found->as_expected;
+  };
+  const std::string_view uniform = "uniform(0, 1)";
+  EXPECT_TRUE(admit_mean("mean(square(x))", "f32[]", uniform, "M=1024, N=1024"));
+  EXPECT_FALSE(admit_mean("mean(square(x))", "f32[]", uniform, "M=32768, N=32768"));
+  EXPECT_TRUE(admit_mean("mean(square(x), axis=1)", "f32[M]", uniform, "M=32768, N=32768"));    // 32768 means of 32768
+  EXPECT_TRUE(admit_mean("max(x, axis=1) - x[:, 0]", "f32[M]", uniform, "M=32768, N=32768"));   // does not concentrate
+  EXPECT_FALSE(admit_mean("mean(square(x), axis=1)", "f32[M]", uniform, "M=2, N=1000000000000"));
+}
+
 // A guard that only one of the workloads needs.
 TEST(Admission, AnOperatorMayMatterOnAnotherWorkload) {
   const auto problem = parse_problem(
