@@ -78,10 +78,11 @@ toolchain::Workload arguments_of(const problem::Problem& problem, const problem:
   return out;
 }
 
-Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads) {
+Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads, int64_t memory_limit) {
   if (c.prepared) return {};
   problem::EvaluateOptions options;
   options.threads = threads;
+  options.memory_limit = memory_limit;
   KW_TRY(c.inputs, problem::make_inputs(problem, c.workload, seed));
   KW_TRY(c.reference, problem::evaluate(problem, c.workload, c.inputs, options));
   KW_TRY(c.tolerance, problem::derive_tolerance(problem, c.workload, c.inputs, &c.reference, options));

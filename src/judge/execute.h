@@ -35,7 +35,9 @@ struct Case {
 // What the recorder may bind a candidate's parameters to.
 toolchain::Workload arguments_of(const problem::Problem& problem, const problem::Workload& workload);
 
-Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads);
+// `memory_limit`: bytes that the reference may need at once; kLimit beyond.
+Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads,
+               int64_t memory_limit = problem::EvaluateOptions().memory_limit);
 
 // Of a prepared case: whether honest work can give these results, for none overflows its dtype, or did on the way. What a
 // kernel should give where the exact answer is too large for the output is not for the judge to say. NaN and infinities in

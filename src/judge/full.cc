@@ -2,19 +2,24 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <mutex>
+
 #include "judge/run_cases.h"
 
 namespace kw::judge {
 namespace {
 
 // Beyond these the fp64 reference takes minutes, or more memory than is good for the machine.
-constexpr double kMostOperations = 4e12;
+constexpr double kMostOperations = 2e12;
 double most_bytes() { return 0.5 * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE)); }
 
+// References of real workloads take much memory and all cores, and the GPU is one: candidates of a suite wait for each other.
+std::mutex g_real;
+
 // Runs the case twice, the second time with buffers elsewhere. None: right, and the same bits.
-Result<RungResult> run_on_gpu(const Climb& climb, Case& c, Tally& tally) {
-  KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), climb.options.threads));
-  const device::RunOptions run = every_check(climb, climb.options.threads);   // as far as the device can
+Result<RungResult> run_on_gpu(const Climb& climb, Case& c, int threads, Tally& tally) {
+  KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads, static_cast<int64_t>(most_bytes())));
+  const device::RunOptions run = every_check(climb, threads);   // as far as the device can
   auto first = execute(*climb.options.gpu, climb.problem, c, run, 0);
   if (!first) return not_run(first.error());
   Comparison comparison;
@@ -41,9 +46,10 @@ Result<RungResult> run_on_gpu(const Climb& climb, Case& c, Tally& tally) {
 Result<RungResult> full_rung(Climb& climb) {
   Tally tally;
   for (Case& c : climb.cases) {
-    KW_TRY(auto result, run_on_gpu(climb, c, tally));
+    KW_TRY(auto result, run_on_gpu(climb, c, climb.options.threads, tally));
     if (result.failed) return result;
   }
+  const std::lock_guard lock(g_real);
   std::set<std::string> verified;
   std::string left_out;
   int real = 0;
@@ -58,7 +64,7 @@ Result<RungResult> full_rung(Climb& climb) {
     KW_TRY(auto failed, record_case(climb, c));
     if (!failed) failed = breach_of_contract(climb, c, verified);
     if (failed) return RungResult{std::move(failed), ""};
-    KW_TRY(auto result, run_on_gpu(climb, c, tally));
+    KW_TRY(auto result, run_on_gpu(climb, c, 0, tally));
     if (result.failed) return result;
     ++real;
   }
