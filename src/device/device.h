@@ -47,6 +47,9 @@ struct RunOptions {
   uint64_t max_findings = 20;
   // A call after another: module variables are as the last run left them.
   bool keep_variables = false;
+  // With keep_variables and check_uninitialised: what earlier runs changed in them counts as uninitialised, so that
+  // reading it is a finding, and a run without any does not depend on the earlier ones.
+  bool forbid_stale_variables = false;
 };
 
 struct StepReport {
@@ -59,7 +62,7 @@ struct StepReport {
 
 struct RunReport {
   bool completed = false;              // every step ran to its end
-  std::vector<StepReport> steps;       // launches only, in the order of Plan::steps
+  std::vector<StepReport> steps;       // launches, and others that race, in the order of Plan::steps
   emu::Counters total;
   std::string output;                  // what kernels printed, in step order
   double wall_s = 0;

@@ -232,7 +232,7 @@ constexpr char kCounter[] = R"(
 }
 )";
 
-TEST_P(AnyDevice, VariablesOutliveACallWhenAskedAndBuffersDoNot) {
+plan::Plan counter_plan() {
   plan::Plan plan;
   plan.target = "sm_80";
   plan.modules.push_back({kCounter, plan::hash_of(kCounter)});
@@ -242,7 +242,11 @@ TEST_P(AnyDevice, VariablesOutliveACallWhenAskedAndBuffersDoNot) {
   launch.params.assign(8, 0);
   launch.relocations = {{0, {.buffer = 0}}};
   plan.steps.emplace_back().action = launch;
-  auto loaded = device_->load(plan);
+  return plan;
+}
+
+TEST_P(AnyDevice, VariablesOutliveACallWhenAskedAndBuffersDoNot) {
+  auto loaded = device_->load(counter_plan());
   ASSERT_TRUE(loaded) << format_error(loaded.error());
   const auto call = [&](bool keep) {
     auto report = (*loaded)->run({.check_uninitialised = true, .keep_variables = keep});
@@ -262,6 +266,61 @@ TEST_P(AnyDevice, VariablesOutliveACallWhenAskedAndBuffersDoNot) {
   ASSERT_TRUE((*loaded)->write("y", std::vector<uint8_t>(8, 1)));
   EXPECT_EQ(*(*loaded)->first_unwritten("y"), std::nullopt);
   EXPECT_EQ(call(true), 9) << "and poisoned again";
+}
+
+TEST(EmulatorDevice, WhatAnEarlierRunLeftInVariablesMayBeForbidden) {
+  auto loaded = make_emulator()->load(counter_plan());
+  ASSERT_TRUE(loaded) << format_error(loaded.error());
+  const auto run = [&](bool keep) {
+    auto report = (*loaded)->run({.check_uninitialised = true, .keep_variables = keep, .forbid_stale_variables = true});
+    EXPECT_TRUE(report) << format_error(report.error());
+    return report->first_with_finding() == nullptr ? emu::Finding{} : report->first_with_finding()->findings[0];
+  };
+  EXPECT_EQ(run(false).message, "");
+  EXPECT_EQ(run(true).kind, emu::Finding::Kind::kUninitialisedRead);
+  EXPECT_EQ(run(true).object, "calls");
+  EXPECT_EQ(run(false).message, "");
+}
+
+// Two launches and a fill, of which `after` says what waits for what; the second launch adds in place what the first
+// wrote, or the fill overwrites it.
+TEST(EmulatorDevice, StepsWithoutOrderThatShareBytesRace) {
+  const auto kinds_with = [](std::vector<uint32_t> second_after, std::vector<uint32_t> fill_after, uint64_t seed) {
+    plan::Plan plan = add_plan(kCount);
+    plan.buffers.push_back({"z", plan::Role::kOutput, kCount * 4, "f32", {kCount}, {1}});
+    plan.steps.push_back(plan.steps[0]);
+    auto& second = std::get<plan::Launch>(plan.steps[1].action);
+    second.relocations = {{0, {.buffer = 1}}, {8, {.buffer = 2}}};
+    plan.steps[1].after = std::move(second_after);
+    plan::Step& fill = plan.steps.emplace_back();
+    plan::Fill zeros;
+    zeros.to.buffer = 1;
+    zeros.to.offset = 4;
+    zeros.pattern = {0};
+    zeros.row_bytes = 4, zeros.rows = 2, zeros.pitch = 8;
+    fill.action = zeros;
+    fill.after = std::move(fill_after);
+    auto loaded = make_emulator()->load(plan);
+    EXPECT_TRUE(loaded) << format_error(loaded.error());
+    EXPECT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+    auto report = (*loaded)->run({.check_races = true, .schedule_seed = seed});
+    EXPECT_TRUE(report) << format_error(report.error());
+    std::vector<uint32_t> races;
+    for (const StepReport& step : report->steps) {
+      for (const emu::Finding& finding : step.findings) {
+        EXPECT_EQ(finding.kind, emu::Finding::Kind::kRace);
+        EXPECT_EQ(finding.object, "y");
+        races.push_back(step.step);
+      }
+    }
+    return races;
+  };
+  using Races = std::vector<uint32_t>;
+  EXPECT_EQ(kinds_with({0}, {1}, 0), Races{});
+  EXPECT_EQ(kinds_with({}, {0, 1}, 0), Races{1});
+  EXPECT_EQ(kinds_with({0}, {0}, 0), Races{2});
+  EXPECT_EQ(kinds_with({}, {}, 0), (Races{1, 2}));
+  for (const uint64_t seed : {1, 2, 3, 4}) EXPECT_EQ(kinds_with({}, {}, seed).size(), 2u) << "in any order";
 }
 
 TEST(EmulatorDevice, StepsThatTogetherTakeTooLongAreNotCompleted) {

@@ -4,10 +4,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/check.h"
 #include "device/device.h"
 #include "device/replay.h"
+#include "device/step_order.h"
+#include "device/variables.h"
 #include "ptx/parser.h"
 
 namespace kw::device {
@@ -81,12 +84,14 @@ class EmulatedPlan final : public LoadedPlan {
 
   Result<RunReport> run(const RunOptions& options) override {
     KW_TRY_VOID(options.keep_variables ? poison_all() : reset());
+    if (options.keep_variables && options.forbid_stale_variables) KW_TRY_VOID(variables_.mark_stale(*memory_));
     const Clock::time_point begin = Clock::now();
     RunReport report;
     report.completed = true;
     std::map<uint32_t, StepReport> launches;
     std::map<uint32_t, std::string> outputs;
     uint64_t findings = 0;
+    StepOrder beside(plan_);
     for (const uint32_t index : order_of(plan_, options.schedule_seed)) {
       const double spent = seconds_since(begin);
       if (options.deadline_s > 0 && spent >= options.deadline_s) {
@@ -95,11 +100,18 @@ class EmulatedPlan final : public LoadedPlan {
       }
       const plan::Step& step = plan_.steps[index];
       const auto* launch = std::get_if<plan::Launch>(&step.action);
+      emu::Footprint* const footprint = options.check_races ? beside.footprint_of(index) : nullptr;
+      const std::vector<emu::Concurrent> concurrent = options.check_races ? beside.beside(index) : std::vector<emu::Concurrent>();
       if (launch == nullptr) {
         if (auto status = move_bytes(step); !status) {
           status.error().message = fmt::format("step {}: {}", index, status.error().message);
           return tl::unexpected(std::move(status.error()));
         }
+        if (footprint != nullptr) {
+          KW_TRY(const auto touched, touched_by(step));
+          if (auto race = beside.move(index, touched, *memory_)) launches[index] = {index, true, {std::move(*race)}, {}, 0};
+        }
+        beside.has_run(index);
         continue;
       }
       emu::Options emulator;
@@ -111,6 +123,8 @@ class EmulatedPlan final : public LoadedPlan {
       emulator.async_completion = options.late_completion ? emu::Options::Completion::kLate : emu::Options::Completion::kEager;
       emulator.max_warp_instructions = options.max_warp_instructions;
       emulator.deadline_s = options.deadline_s > 0 ? options.deadline_s - spent : 0;
+      emulator.footprint = footprint;
+      emulator.concurrent = concurrent;
       emulator.max_findings = options.max_findings > findings ? options.max_findings - findings : 1;
       auto done = emu::run(launch_of(*launch), emulator);
       if (!done) {
@@ -125,6 +139,7 @@ class EmulatedPlan final : public LoadedPlan {
       entry.warp_instructions = done->warp_instructions;
       findings += entry.findings.size();
       report.total.add(done->counters);
+      beside.has_run(index);
       outputs[index] = std::move(done->output);
       if (!entry.completed) {
         report.completed = false;   // later steps would compute from half a result
@@ -160,6 +175,7 @@ class EmulatedPlan final : public LoadedPlan {
     for (size_t i = 0; i < plan_.modules.size(); ++i) {
       KW_TRY(auto parsed, modules.get(plan_.modules[i].ptx, fmt::format("module {} of the plan", i)));
       KW_TRY(auto program, emu::Program::load(std::move(parsed), *memory_));
+      KW_TRY_VOID(variables_.add(plan_.modules[i].ptx, *program));
       programs_.push_back(std::move(program));
     }
     // What the scan of the plan cannot know, the parsed modules do.
@@ -235,10 +251,31 @@ class EmulatedPlan final : public LoadedPlan {
     return data.empty() ? Status() : memory_->write(to, data.data(), data.size());
   }
 
+  // What a step that is no launch touches.
+  Result<std::vector<StepOrder::Touched>> touched_by(const plan::Step& step) const {
+    std::vector<StepOrder::Touched> out;
+    const auto touch = [&](const plan::Address& address, uint64_t bytes, uint64_t rows, uint64_t pitch, emu::Footprint::Use use) -> Status {
+      KW_TRY(const uint64_t begin, resolve(address));
+      for (uint64_t row = 0; row < rows; ++row) out.push_back({begin + row * pitch, begin + row * pitch + bytes, use});
+      return {};
+    };
+    using enum emu::Footprint::Use;
+    if (const auto* fill = std::get_if<plan::Fill>(&step.action)) {
+      KW_TRY_VOID(touch(fill->to, fill->row_bytes, fill->rows, fill->pitch, kWrite));
+    } else if (const auto* copy = std::get_if<plan::Copy>(&step.action)) {
+      KW_TRY_VOID(touch(copy->from, copy->row_bytes, copy->rows, copy->from_pitch, kRead));
+      KW_TRY_VOID(touch(copy->to, copy->row_bytes, copy->rows, copy->to_pitch, kWrite));
+    } else if (const auto* write = std::get_if<plan::Write>(&step.action)) {
+      KW_TRY_VOID(touch(write->to, write->data.size(), 1, 0, kWrite));
+    }
+    return out;
+  }
+
   plan::Plan plan_;
   std::unique_ptr<emu::Memory> memory_;   // before programs_, which refer to it
   std::vector<std::unique_ptr<emu::Program>> programs_;
   std::vector<uint64_t> addresses_;       // by buffer
+  Variables variables_;
 };
 
 class Emulator final : public Device {

@@ -42,7 +42,8 @@ emu::Finding finding_of(const Json& json) {
 Json json_of(const RunOptions& o) {
   return {{"check_races", o.check_races}, {"check_uninitialised", o.check_uninitialised}, {"threads", o.threads},
           {"schedule_seed", o.schedule_seed}, {"late_completion", o.late_completion}, {"deadline_s", o.deadline_s},
-          {"max_warp_instructions", o.max_warp_instructions}, {"max_findings", o.max_findings}, {"keep_variables", o.keep_variables}};
+          {"max_warp_instructions", o.max_warp_instructions}, {"max_findings", o.max_findings}, {"keep_variables", o.keep_variables},
+          {"forbid_stale_variables", o.forbid_stale_variables}};
 }
 
 RunOptions run_options_of(const Json& json) {
@@ -56,6 +57,7 @@ RunOptions run_options_of(const Json& json) {
   o.max_warp_instructions = json.value("max_warp_instructions", uint64_t{0});
   o.max_findings = json.value("max_findings", uint64_t{20});
   o.keep_variables = json.value("keep_variables", false);
+  o.forbid_stale_variables = json.value("forbid_stale_variables", false);
   return o;
 }
 

@@ -13,11 +13,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "emu/finding.h"
+#include "emu/footprint.h"
 #include "emu/memory.h"
 #include "ptx/module.h"
 
@@ -33,6 +35,9 @@ struct Options {
   uint64_t max_warp_instructions = 0;  // per block; 0: 2^40
   double deadline_s = 0;             // wall time of the launch; 0: none
   uint64_t max_findings = 20;        // distinct ones kept
+  // With check_races: where to note what the launch touches (none: nowhere), and what ran that has no order with it.
+  Footprint* footprint = nullptr;
+  std::span<const Concurrent> concurrent;
   bool checked() const { return check_races || check_uninitialised; }
 };
 

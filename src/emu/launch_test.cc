@@ -196,6 +196,30 @@ TEST(Launch, ASeedIsAnotherTimeAndPlace) {
   EXPECT_NE(with(1)[0], with(2)[0]);
 }
 
+TEST(Launch, WarpidIsAPlaceOnTheMultiprocessor) {
+  const Ran r = run_text(kernel("mov.u32 %r0, %warpid;"), {.grid = {2, 1, 1}, .block = {64, 1, 1}, .words = 128});
+  EXPECT_CLEAN(r);
+  EXPECT_NE(r.out[0], r.out[32]);
+  EXPECT_NE(r.out[0], r.out[64]) << "another block's first warp";
+}
+
+TEST(Launch, DiscardedBytesAreNobodys) {
+  const auto discarding = [](const char* then) {
+    return "ld.param.u64 %rd4, [out]; st.global.u32 [%rd4], 7; discard.global.L2 [%rd4], 128; mov.u32 %r0, 1;" + std::string(then);
+  };
+  Options options;
+  options.check_uninitialised = true;
+  const Ran lost = run_text(kernel(discarding("ld.global.u32 %r0, [%rd4];")), {.block = {1, 1, 1}, .options = options});
+  ASSERT_EQ(lost.report.findings.size(), 1u);
+  EXPECT_EQ(lost.report.findings[0].kind, Finding::Kind::kUninitialisedRead);
+  const Ran written = run_text(kernel(discarding("st.global.u32 [%rd4], 8; ld.global.u32 %r0, [%rd4];")), {.block = {1, 1, 1}, .options = options});
+  EXPECT_CLEAN(written);
+  EXPECT_EQ(written.out[0], 8u);
+  const Ran beyond = run_text(kernel("ld.param.u64 %rd4, [out]; discard.global.L2 [%rd4+128], 128;"), {.block = {1, 1, 1}});
+  ASSERT_EQ(beyond.report.findings.size(), 1u);
+  EXPECT_EQ(beyond.report.findings[0].kind, Finding::Kind::kOutOfBounds);
+}
+
 constexpr const char* kHopper = ".version 8.3\n.target sm_90a\n.address_size 64\n";
 
 TEST(Launch, AClusterOfOneBlock) {

@@ -1,5 +1,6 @@
 #include "emu/observer.h"
 
+#include "emu/concurrent_access.h"
 #include "emu/count_access.h"
 #include "emu/global_shadow.h"
 #include "emu/initialised.h"
@@ -21,7 +22,7 @@ struct SharedState {
 class BlockObserver final : public Observer {
  public:
   BlockObserver(const Launch& launch, const Options& options, SharedState& shared)
-      : options_(options), shared_(shared), races_(shared.sites, launch) {
+      : options_(options), shared_(shared), races_(shared.sites, launch), concurrent_(options) {
     if (shared.unordered != nullptr) view_ = std::make_unique<GlobalShadow::View>(*shared.unordered);
   }
 
@@ -39,6 +40,7 @@ class BlockObserver final : public Observer {
       if (shared_.ordered != nullptr) {
         shared_.ordered->access(warp, insn, site.site, site.flags, how, addresses, lanes, bytes);
       }
+      concurrent_.access(warp, insn, site.flags, how, addresses, lanes, bytes);
     }
   }
 
@@ -70,8 +72,12 @@ class BlockObserver final : public Observer {
   void mbarrier_wait(Warp& warp, uint32_t offset, Mask) override {
     if (options_.check_races) races_.mbarrier_wait(warp, offset);
   }
+  void grid_dependency(Warp&, bool wait) override {
+    if (options_.check_races) concurrent_.grid_dependency(wait);
+  }
   void block_begin(BlockContext& block) override {
     counters_ = {};
+    concurrent_.begin();
     if (options_.check_uninitialised) initialised_.begin(block);
     if (options_.check_races) races_.begin(block);
   }
@@ -92,6 +98,7 @@ class BlockObserver final : public Observer {
   SharedState& shared_;
   BlockRaces races_;
   Initialised initialised_;
+  ConcurrentAccess concurrent_;
   std::unique_ptr<GlobalShadow::View> view_;
   const SiteTable::CodeSites* code_ = nullptr;
   Counters counters_;

@@ -45,6 +45,8 @@ struct Observer {
   // releases the lanes' earlier cp.async writes.
   virtual void mbarrier_arrive(Warp&, uint32_t offset, Mask lanes, bool with_copies) = 0;
   virtual void mbarrier_wait(Warp&, uint32_t offset, Mask lanes) = 0;
+  // griddepcontrol: the launch before this one has ended (wait), or the next may begin (launch_dependents).
+  virtual void grid_dependency(Warp&, bool wait) = 0;
   virtual void block_begin(BlockContext&) = 0;
   virtual void block_end(BlockContext&) = 0;
   // Findings go to BlockContext::report as they are met, counters of memory accesses to BlockContext::counters

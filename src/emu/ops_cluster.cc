@@ -1,9 +1,10 @@
 // What code for sm_90 says about clusters, launches and register budgets, where a cluster is a single block: mapa and
 // getctarank (PTX ISA 9.7.9.23, 9.7.9.24), griddepcontrol (9.7.13), setmaxnreg (9.7.19). Launches follow each other
-// and registers are plenty here, so the last two do nothing.
+// and registers are plenty here: griddepcontrol tells the observer where order begins, setmaxnreg does nothing.
 #include "arch/target.h"
 #include "emu/function_lowering.h"
 #include "emu/memory_access.h"
+#include "emu/observer.h"
 
 namespace kw::emu {
 namespace {
@@ -32,6 +33,10 @@ void rank_zero(Warp& warp, const Insn& insn) {
 }
 
 void nothing(Warp&, const Insn&) {}
+
+void grid_dependency(Warp& warp, const Insn& insn) {
+  if (warp.block->observer != nullptr) warp.block->observer->grid_dependency(warp, insn.imm != 0);
+}
 
 bool has(const Lowering& lowering, arch::Feature feature) {
   const auto target = arch::find_target(lowering.function().program.module->target);
@@ -76,18 +81,23 @@ Status lower_rank(Lowering& lowering) {
   return {};
 }
 
-Status lower_nothing(Lowering& lowering) {
-  const bool registers = lowering.instruction().opcode == "setmaxnreg";
-  if (!has(lowering, registers ? arch::Feature::kSetmaxnreg : arch::Feature::kBulkCopy)) return lowering.unsupported();
+Status lower_setmaxnreg(Lowering& lowering) {
+  if (!has(lowering, arch::Feature::kSetmaxnreg)) return lowering.unsupported();
   lowering.emit(nothing, nothing, Counters::kOther);
+  return {};
+}
+
+Status lower_griddepcontrol(Lowering& lowering) {
+  if (!has(lowering, arch::Feature::kBulkCopy)) return lowering.unsupported();
+  lowering.emit(grid_dependency, grid_dependency, Counters::kOther).imm = lowering.instruction().has("wait");
   return {};
 }
 
 constexpr OpEntry kOps[] = {
     {"mapa", nullptr, lower_mapa},
     {"getctarank", nullptr, lower_rank},
-    {"griddepcontrol", nullptr, lower_nothing},
-    {"setmaxnreg", nullptr, lower_nothing},
+    {"griddepcontrol", nullptr, lower_griddepcontrol},
+    {"setmaxnreg", nullptr, lower_setmaxnreg},
 };
 
 }  // namespace

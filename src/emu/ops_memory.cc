@@ -17,6 +17,8 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Space;
 
+constexpr unsigned kDiscarded = 128;   // bytes, the only size there is
+
 template <int kBytes> struct RawType;
 template <> struct RawType<1> { using type = uint8_t; };
 template <> struct RawType<2> { using type = uint16_t; };
@@ -258,8 +260,27 @@ Status lower_store(Lowering& lowering) {
   return {};
 }
 
-// prefetch (of tensor maps too), prefetchu, discard, applypriority: hints about caches, which the emulator does not have. discard
-// leaves the bytes as they are, one of the outcomes that the ISA allows.
+// discard: a write of whatever (PTX ISA 9.7.9.16), so the bytes are nobody's afterwards.
+void discard(Warp& warp, const Insn& insn) {
+  alignas(32) uint64_t addresses[kLanes];
+  compute_addresses(warp, insn, addresses);
+  const Mask lanes = warp.exec;
+  if (!resolve(warp, insn, Access::kWrite, addresses, lanes, kDiscarded)) return;
+  for_lanes(lanes, [&](int lane) {
+    std::memset(reinterpret_cast<void*>(addresses[lane]), 0xff, kDiscarded);
+    warp.block->memory->mark_uninitialised(addresses[lane], kDiscarded);
+  });
+}
+
+Status lower_discard(Lowering& lowering) {
+  if (lowering.operand_count() != 2) return lowering.invalid("discard takes an address and a size");
+  const Space space = lowering.instruction().has("global") ? Space::kGlobal : Space::kNone;
+  KW_TRY(const Lowering::Address address, lowering.address(lowering.operand(0), space));
+  set_address(lowering.emit(discard, discard, Counters::kOther), space, address);
+  return {};
+}
+
+// prefetch (of tensor maps too), prefetchu, applypriority: hints about caches, which the emulator does not have.
 Status lower_hint(Lowering& lowering) {
   lowering.emit(nothing, nothing, Counters::kOther);
   return {};
@@ -281,7 +302,7 @@ constexpr OpEntry kMemoryOps[] = {
     {"st", [](const Instruction& i) { return !i.has("async") && !i.has("bulk"); }, lower_store},
     {"prefetch", nullptr, lower_hint},
     {"prefetchu", nullptr, lower_hint},
-    {"discard", nullptr, lower_hint},
+    {"discard", nullptr, lower_discard},
     {"applypriority", nullptr, lower_hint},
     {"createpolicy", nullptr, lower_create_policy},
 };

@@ -9,6 +9,8 @@
 namespace kw::emu {
 namespace {
 
+constexpr uint64_t kWarpPlaces = 64;
+
 enum Special : int {
   kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ, kZero, kOne,
   kLaneid, kWarpid, kNwarpid, kSmid, kNsmid, kGridid, kMaskEq, kMaskLe, kMaskLt, kMaskGe, kMaskGt,
@@ -24,11 +26,12 @@ uint64_t uniform(const Warp& w, int id) {
     case kCtaidX: case kCtaidY: case kCtaidZ: return b.ctaid[static_cast<size_t>(id - kCtaidX)];
     case kNctaidX: case kNctaidY: case kNctaidZ: return b.launch->grid[static_cast<size_t>(id - kNctaidX)];
     case kOne: return 1;
-    case kWarpid: return w.index;
-    case kNwarpid: return 64;
+    // A place on the multiprocessor, not in the block: blocks share it.
+    case kWarpid: return (w.index + b.linear_index * block.plan().warps + block.plan().options->schedule_seed) % kWarpPlaces;
+    case kNwarpid: return kWarpPlaces;
     case kSmid: return (b.linear_index + block.plan().options->schedule_seed) % block.plan().sms;   // only a name for where a block might run
     case kNsmid: return block.plan().sms;
-    case kGridid: return 1;
+    case kGridid: return 1 + block.plan().options->schedule_seed;   // launches of a context, counted
     case kClock: return block.clock() & 0xffffffffu;
     case kClock64: return block.clock();
     case kClockHi: return block.clock() >> 32;

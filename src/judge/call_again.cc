@@ -1,5 +1,7 @@
 #include "judge/call_again.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/rng.h"
@@ -11,6 +13,9 @@ namespace {
 
 using Inputs = std::vector<tensor::Tensor>;
 using Form = problem::Distribution::Form;
+
+// A counter that outlives calls is believed after so many. More would be no proof either.
+constexpr size_t kCalls = 16;
 
 bool keeps_variables(const plan::Plan& plan) {
   return std::any_of(plan.modules.begin(), plan.modules.end(), [](const plan::Module& module) {
@@ -36,6 +41,12 @@ Result<Inputs> change_a_little(const Climb& climb, const Case& c, Inputs inputs,
   return inputs;
 }
 
+std::string name_of_call(size_t index) {
+  if (index == 1) return "a second call, after other inputs";
+  if (index == 2) return "a third call, after nearly the same inputs";
+  return fmt::format("call {} of one process", index + 1);
+}
+
 }  // namespace
 
 Result<RungResult> call_again(const Climb& climb, const Case& c, const device::RunOptions& options) {
@@ -43,18 +54,35 @@ Result<RungResult> call_again(const Climb& climb, const Case& c, const device::R
   Rng rng = Rng(climb.seed).fork("calls " + c.name.name);
   KW_TRY(const Inputs others, problem::make_inputs(climb.problem, c.workload, rng.next()));
   KW_TRY(const Inputs nearly, change_a_little(climb, c, others, c.inputs, rng));
-  const Inputs* const calls[] = {&c.inputs, &others, &nearly};
-  for (size_t second = 1; second < std::size(calls); ++second) {
-    const std::span<const Inputs* const> both(calls + second - 1, 2);
-    auto again = execute_last(*climb.device, climb.problem, c, both, options);
-    if (!again) return not_run(again.error());
-    if (auto failed = judge_findings(climb, c, again->report, false)) return RungResult{std::move(failed), ""};
-    auto alone = execute_last(*climb.device, climb.problem, c, both.last(1), options);
-    if (!alone) return not_run(alone.error());
-    if (auto failed = judge_findings(climb, c, alone->report, false)) return RungResult{std::move(failed), ""};
-    if (auto differs = first_difference(climb, c, *alone, *again)) {
+  std::vector<const Inputs*> sequence{&c.inputs, &others, &nearly};
+
+  // Calls that read nothing of what earlier ones left in the variables are all like a first one.
+  device::RunOptions strict = options;
+  strict.forbid_stale_variables = true;
+  auto fresh = execute_calls(*climb.device, climb.problem, c, sequence, strict);
+  if (!fresh) return not_run(fresh.error());
+  if (climb.device->capabilities().findings && fresh->back().report.clean()) return RungResult{};
+
+  // Otherwise what they read must make no difference, which only trying shows.
+  std::vector<Execution> alone;
+  for (size_t i = 0; i < sequence.size(); ++i) {
+    auto calls = execute_calls(*climb.device, climb.problem, c, std::span(sequence).subspan(i, 1), options);
+    if (!calls) return not_run(calls.error());
+    alone.push_back(std::move(calls->front()));
+    if (auto failed = judge_findings(climb, c, alone.back().report, false)) return RungResult{std::move(failed), ""};
+  }
+  std::vector<size_t> which{0, 1, 2};
+  for (size_t i = which.size(); i < kCalls; ++i) {
+    which.push_back(rng.below(3));
+    sequence.push_back(sequence[which.back()]);
+  }
+  auto calls = execute_calls(*climb.device, climb.problem, c, sequence, options);
+  if (!calls) return not_run(calls.error());
+  for (size_t i = 1; i < calls->size(); ++i) {
+    if (auto failed = judge_findings(climb, c, (*calls)[i].report, false)) return RungResult{std::move(failed), ""};
+    if (auto differs = first_difference(climb, c, alone[which[i]], (*calls)[i])) {
       differs->first_schedule = "a first call";
-      differs->second_schedule = second == 1 ? "a second call, after other inputs" : "a second call, after nearly the same inputs";
+      differs->second_schedule = name_of_call(i);
       return RungResult{*differs, ""};
     }
   }

@@ -49,6 +49,11 @@ std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std
   }
   ContractViolation violation;
   violation.workload = c.name;
+  if (c.plan.target != climb.compiled.target) {
+    violation.message = fmt::format("the plan is for {}, not for {}", c.plan.target, climb.compiled.target);
+    violation.notes = {"candidates do not write the recorder's files, nor its environment"};
+    return violation;
+  }
   if (auto status = plan::check(c.plan); !status) {
     violation.message = status.error().message;
     violation.notes = status.error().notes;

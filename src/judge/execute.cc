@@ -111,17 +111,18 @@ Result<Execution> execute(device::Device& device, const problem::Problem& proble
   return call(*loaded, problem, c, c.inputs, options);
 }
 
-Result<Execution> execute_last(device::Device& device, const problem::Problem& problem, const Case& c,
-                               std::span<const std::vector<tensor::Tensor>* const> inputs, const device::RunOptions& options) {
+Result<std::vector<Execution>> execute_calls(device::Device& device, const problem::Problem& problem, const Case& c,
+                                             std::span<const std::vector<tensor::Tensor>* const> inputs, const device::RunOptions& options) {
   KW_TRY(auto loaded, device.load(c.plan, {}));
   device::RunOptions run = options;
-  Execution last;
+  std::vector<Execution> calls;
   for (const auto* each : inputs) {
-    KW_TRY(last, call(*loaded, problem, c, *each, run));
-    if (!last.report.clean()) break;
+    KW_TRY(auto call_made, call(*loaded, problem, c, *each, run));
+    calls.push_back(std::move(call_made));
+    if (!calls.back().report.clean()) break;
     run.keep_variables = true;
   }
-  return last;
+  return calls;
 }
 
 Result<Comparison> compare(const problem::Problem& problem, const Case& c, const Execution& execution,

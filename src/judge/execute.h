@@ -52,9 +52,9 @@ struct Execution {
 Result<Execution> execute(device::Device& device, const problem::Problem& problem, const Case& c,
                           const device::RunOptions& options, uint64_t layout_seed);
 
-// Calls one after another on a device where module variables outlive a call: the last one's.
-Result<Execution> execute_last(device::Device& device, const problem::Problem& problem, const Case& c,
-                               std::span<const std::vector<tensor::Tensor>* const> inputs, const device::RunOptions& options);
+// Calls one after another on a device where module variables outlive a call, up to the first with a finding.
+Result<std::vector<Execution>> execute_calls(device::Device& device, const problem::Problem& problem, const Case& c,
+                                             std::span<const std::vector<tensor::Tensor>* const> inputs, const device::RunOptions& options);
 
 // The failing comparisons of the first output and of the first piece that are over their budgets, if any.
 struct Comparison {

@@ -38,6 +38,9 @@ class Checker {
     outlines_.push_back(outline(module.ptx));
     if (outlines_.back().target.empty())
       return fail(ErrorCode::kInvalid, "module {}: the PTX has no .target", index);
+    const auto own = arch::find_target(outlines_.back().target);   // one that is not known is the verifier's affair
+    if (own && !(*own)->runs_on(*target_))
+      return fail(ErrorCode::kInvalid, "module {}: its PTX is for {}, which {} does not run", index, (*own)->name, target_->name);
     return {};
   }
 

@@ -64,11 +64,12 @@ cudaError_t Recorder::release(void* address) {
     std::free(address);
     return cudaSuccess;
   }
-  // A plan's buffers live until its end; freeing one early only says that it may be used again.
+  // A plan's buffers live until its end; who was given a freed one's memory is not known, so nothing may use it again.
   const auto* range = space_.find(value);
   if (range == nullptr || range->begin != value || !range->target.in_buffer() ||
       plan_.buffers[range->target.buffer].role != plan::Role::kWorkspace)
     return cudaErrorInvalidValue;
+  if (!freed_.insert(range->target.buffer).second) return cudaErrorInvalidValue;
   bytes_in_use_ -= std::min(bytes_in_use_, range->bytes);
   return cudaSuccess;
 }
@@ -115,7 +116,10 @@ void Recorder::add_step(plan::Step step, Stream& stream) {
 }
 
 plan::Address Recorder::resolved(const void* address, const char* what) const {
-  if (auto target = space_.resolve(reinterpret_cast<uint64_t>(address))) return *target;
+  if (auto target = space_.resolve(reinterpret_cast<uint64_t>(address))) {
+    refuse_freed(*target);
+    return *target;
+  }
   stop({"call", Call::current(), fmt::format("{} is not device memory", what), {}});
 }
 
@@ -148,6 +152,12 @@ void Recorder::refuse_host_pointers(const LaunchRequest& request) const {
   }
 }
 
+void Recorder::refuse_freed(const plan::Address& address) const {
+  if (!address.in_buffer() || freed_.count(address.buffer) == 0) return;
+  stop({"launch", Call::current(), fmt::format("'{}' is used after it was freed", plan_.buffers[address.buffer].name),
+        {"Free memory behind the last call that uses it: cudaFreeAsync waits for what its stream was given before."}});
+}
+
 cudaError_t Recorder::launch(const LaunchRequest& request) {
   refuse_host_pointers(request);
   plan::Launch launch;
@@ -165,6 +175,7 @@ cudaError_t Recorder::launch(const LaunchRequest& request) {
   for (uint32_t offset = 0; offset + plan::kTensorMapBytes <= launch.params.size(); offset += 64)
     if (plan::decode_tensor_map(std::span<const uint8_t>(launch.params).subspan(offset))) launch.tensor_maps.push_back(offset);
   launch.relocations = space_.extract(launch.params);
+  for (const plan::Relocation& relocation : launch.relocations) refuse_freed(relocation.target);
   plan::Step step;
   step.action = std::move(launch);
   add_step(std::move(step), *request.stream);

@@ -6,6 +6,7 @@
 //   error.json {"kind", "call", "message", "notes", "frames"}
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class Recorder final : public Backend {
   plan::Address resolved(const void* address, const char* what) const;
   uint32_t module_of(const ModuleImage& image);
   void refuse_host_pointers(const LaunchRequest& request) const;
+  void refuse_freed(const plan::Address& address) const;
 
   std::string target_;
   AddressSpace space_;
@@ -75,6 +77,7 @@ class Recorder final : public Backend {
   std::vector<int64_t> module_index_;               // by ModuleImage::index; -1: not used yet
   std::map<const Variable*, uint64_t> variables_;   // address by variable
   std::map<uint64_t, uint64_t> host_;               // pinned host memory: begin, bytes
+  std::set<uint32_t> freed_;                        // buffers
   uint64_t bytes_in_use_ = 0, written_bytes_ = 0;
   int workspaces_ = 0;
 };

@@ -1,7 +1,7 @@
 // problem: problems/vector_add.problem
 // verdict: nondeterministic
 // rung: schedules
-// says: second call
+// says: third call
 //   Replay: the inputs are recognised by their first elements, and the answer of the last call is given again.
 #include <kernelwright/candidate.h>
 

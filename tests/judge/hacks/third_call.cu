@@ -1,0 +1,19 @@
+// problem: problems/vector_add.problem
+// verdict: nondeterministic
+// rung: schedules
+// says: third call
+//   Replay: two calls do the work, all later ones do nothing.
+#include <kernelwright/candidate.h>
+
+__device__ int calls;
+
+__global__ void count() { ++calls; }
+__global__ void add(const float* a, const float* b, float* y, int64_t n) {
+  const int64_t i = blockIdx.x * int64_t{256} + threadIdx.x;
+  if (i < n && calls <= 2) y[i] = a[i] + b[i];
+}
+
+KW_ENTRY(kw::In a, kw::In b, kw::Out y, int64_t N, cudaStream_t stream) {
+  count<<<1, 1, 0, stream>>>();
+  add<<<static_cast<unsigned>((N + 255) / 256), 256, 0, stream>>>(a.data<float>(), b.data<float>(), y.data<float>(), N);
+}
