@@ -277,5 +277,25 @@ TEST(Tolerance, OfFewElementsSeeErrorsAddUp) {
   }
 }
 
+// The same numbers in another shape or type are not the output.
+TEST(Tolerance, ComparesOnlyWhatIsTheOutput) {
+  const Problem problem = load("transpose");
+  const Workload& workload = problem.workloads.front();
+  const auto inputs = *make_inputs(problem, workload, 11);
+  const auto reference = *evaluate(problem, workload, inputs);
+  const auto tolerance = *derive_tolerance(problem, workload, inputs, &reference);
+  const std::vector<double> values = reference.outputs[0].to_doubles();
+  const tensor::Shape right = reference.outputs[0].shape();
+  tensor::Shape longer = right;
+  longer.push_back(1);
+  const auto given = [&](DType type, const tensor::Shape& shape) {
+    return compare_output(problem, workload, 0, *tensor::Tensor::from_doubles(type, shape, values), reference, tolerance);
+  };
+  EXPECT_TRUE(given(problem.outputs[0].dtype, right)->passed());
+  EXPECT_FALSE(given(problem.outputs[0].dtype, longer));
+  EXPECT_FALSE(given(DType::kF64, right));
+  EXPECT_FALSE(compare_output(problem, workload, 1, reference.outputs[0], reference, tolerance));
+}
+
 }  // namespace
 }  // namespace kw::problem
