@@ -175,7 +175,7 @@ class Part {  // the outputs of one phase
   void gather(std::int64_t image, std::int64_t k0, std::int64_t run, std::int64_t count, Scratch& scratch) const {
     constexpr std::int64_t width = kWidth<T>;
     const auto taps = static_cast<std::int64_t>(taps_.size());
-    const auto inside = [](std::int64_t at, std::int64_t size) {
+    const auto inside = [](std::int64_t at, std::int64_t size) -> int {
       return static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(size);
     };
     for (std::int64_t k = 0; k < run; ++k) {
@@ -186,7 +186,7 @@ class Part {  // the outputs of one phase
         for (std::int64_t i = begin; i < std::min(count, begin + width); ++i) {
           const Place& origin = scratch.origins[static_cast<std::size_t>(i)];
           const std::int64_t a = origin[0] + shift[0], b = origin[1] + shift[1], c = origin[2] + shift[2];
-          const bool within = inside(a, axes_[0].input) & inside(b, axes_[1].input) & inside(c, axes_[2].input);
+          const bool within = (inside(a, axes_[0].input) & inside(b, axes_[1].input) & inside(c, axes_[2].input)) != 0;
           to[i - begin] = within ? element<T>(plane[(a * axes_[1].input + b) * axes_[2].input + c], absolute_) : T{0};
         }
       }

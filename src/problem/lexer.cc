@@ -21,6 +21,8 @@ class Lexer {
       report(start, "the text is longer than 1 MiB; a problem file is a page", ErrorCode::kLimit);
       text_ = {};
     }
+    if (text_.starts_with("\xef\xbb\xbf") || text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff"))
+      report(make(Token::Form::kSymbol, 0, 0), "the text starts with a byte order mark; save it as UTF-8 without one");
     while (list_.errors.empty() && at_ < text_.size()) step();
     Token end = make(Token::Form::kNewline, at_, at_);
     if (!list_.tokens.empty() && list_.tokens.back().form != Token::Form::kNewline)

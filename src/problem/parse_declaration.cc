@@ -181,6 +181,11 @@ Result<Distribution> Parser::parse_distribution() {
                  std::abs(distribution.b) < 1e15))
     return fail(
         error(name, fmt::format("{}: low must not be above high, both below 1e15", rule->signature)));
+  const bool normal = rule->form == Distribution::Form::kNormal;
+  const bool spreads = normal || rule->form == Distribution::Form::kSpikes || rule->form == Distribution::Form::kCancel;
+  const double mean = normal ? distribution.a : 0, deviation = normal ? distribution.b : distribution.a;
+  if (spreads && !(deviation >= 0 && deviation < 1e15 && std::abs(mean) < 1e15))
+    return fail(error(name, fmt::format("{}: a deviation must not be negative, and it and the mean lie below 1e15", rule->signature)));
   return distribution;
 }
 

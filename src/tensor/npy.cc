@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -90,7 +91,7 @@ Result<Tensor> parse_npy(std::string_view bytes, std::string_view name) {
       return refuse(fmt::format("{} bytes of elements for {}{}", data.size(), name_of(each.dtype), shape_text(*shape)));
     return Tensor::from_bytes(each.dtype, *shape, std::as_bytes(std::span(data.data(), data.size())));
   }
-  return refuse(fmt::format("dtype {}", descr->substr(0, 8)));
+  return refuse(fmt::format("dtype {}", descr->substr(0, std::min<std::size_t>(descr->find(','), 16))));
 }
 
 }  // namespace kw::tensor
