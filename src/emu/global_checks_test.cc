@@ -69,12 +69,23 @@ INSTANTIATE_TEST_SUITE_P(
         CheckCase{"release_acquire", 2, 1, flag("st.release.gpu.global.u32 [%rd3], 1", "ld.acquire.gpu.global.u32 %r20, [%rd3]"), {}},
         CheckCase{"fences", 2, 1, flag("fence.acq_rel.gpu; st.volatile.global.u32 [%rd3], 1", "ld.volatile.global.u32 %r20, [%rd3]; fence.acq_rel.gpu"), {}},
         CheckCase{"relaxed", 2, 1, flag("st.relaxed.gpu.global.u32 [%rd3], 1", "ld.relaxed.gpu.global.u32 %r20, [%rd3]"), {kRace}, "block 1 reads"},
+        CheckCase{"thousands_of_blocks", 5000, 1, "ld.relaxed.gpu.global.u32 %r20, [%rd3]; setp.gt.u32 %p1, %r2, 4990; @%p1 st.global.u32 [%rd2], %r2;\n", {kRace}, "release and acquire"},
+        CheckCase{"thousands_of_blocks_apart", 5000, 1, "ld.relaxed.gpu.global.u32 %r50, [%rd3];\n" + std::string(kStore), {}},
         CheckCase{"uninitialised_global", 1, 32, "mul.wide.u32 %rd20, %r1, 4; add.s64 %rd20, %rd20, %rd2; ld.global.u32 %r50, [%rd20+128];\n" + std::string(kStore), {kUninitialised}, "offset 128 of 'b'"},
         CheckCase{"tail_out_of_bounds", 1, 96, "mul.wide.u32 %rd20, %r1, 4; add.s64 %rd20, %rd20, %rd1; ld.global.u32 %r50, [%rd20+65280];\n" + std::string(kStore), {Finding::Kind::kOutOfBounds}, "past the end of 'a'"},
         CheckCase{"tail_guarded", 1, 96, "setp.ge.s32 %p1, %r1, 64; mul.wide.u32 %rd20, %r1, 4; add.s64 %rd20, %rd20, %rd1; mov.u32 %r50, 0; @!%p1 ld.global.u32 %r50, [%rd20+65280];\n" + std::string(kStore), {}},
         CheckCase{"misaligned_vector", 1, 32, "mul.wide.u32 %rd20, %r1, 4; add.s64 %rd20, %rd20, %rd1; ld.global.v4.u32 {%r20, %r21, %r22, %r23}, [%rd20];\n", {Finding::Kind::kMisaligned}, "multiple of 16"},
         CheckCase{"null_pointer", 1, 32, "mov.u64 %rd20, 0; ld.global.u32 %r20, [%rd20];\n", {Finding::Kind::kOutOfBounds}, "null"}),
     [](const auto& info) { return info.param.name; });
+
+TEST(GlobalChecks, MoreBlocksThanCanBeFollowedAreNotCalledClean) {
+  Options options;
+  options.check_races = true;
+  const CheckCase many{"many", (1 << 16) + 1, 1, "ld.relaxed.gpu.global.u32 %r50, [%rd3];\n", {}};
+  const LaunchReport report = launch(many, options);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, Finding::Kind::kUnsupported);
+}
 
 }  // namespace
 }  // namespace kw::emu

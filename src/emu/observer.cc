@@ -55,10 +55,10 @@ class BlockObserver final : public Observer {
   void warp_sync(Warp& warp, Mask) override {
     if (options_.check_races) races_.warp_sync(warp);
   }
-  void fence(Warp& warp, const Insn&, int scope) override {
+  void fence(Warp& warp, const Insn& insn, int scope) override {
     if (!options_.check_races) return;
     races_.fence(warp);
-    if (scope >= 2 && shared_.ordered != nullptr) shared_.ordered->fence(*warp.block);
+    if (scope >= 2 && shared_.ordered != nullptr) shared_.ordered->fence(warp, insn);
   }
   void group_commit(Warp& warp, Mask lanes) override {
     if (options_.check_races) races_.group_commit(warp, lanes);

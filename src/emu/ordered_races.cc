@@ -1,6 +1,7 @@
 #include "emu/ordered_races.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "emu/lane_addresses.h"
 #include "emu/race_finding.h"
@@ -8,26 +9,46 @@
 namespace kw::emu {
 namespace {
 
-// block (12 bits), clock (22), site (18), warp (5), lane (5), strong (1); 0 = none since clocks begin at 1.
-constexpr uint32_t kMaxClock = (1u << 22) - 1;
-uint64_t pack(uint32_t block, uint32_t clock, uint32_t site, uint32_t warp, int lane, bool strong) {
-  return uint64_t{block} << 51 | uint64_t{clock} << 29 | uint64_t{site & (kMaxSites - 1)} << 11 | uint64_t{warp} << 6 |
-         static_cast<uint64_t>(lane) << 1 | static_cast<uint64_t>(strong);
-}
-uint32_t block_of(uint64_t value) { return static_cast<uint32_t>(value >> 51); }
-uint32_t clock_of(uint64_t value) { return static_cast<uint32_t>(value >> 29) & kMaxClock; }
+constexpr int kBlockAndClockBits = 34;
+constexpr size_t kAlwaysFollowed = 4096;   // blocks: their clocks are not many bytes at once
 
 }  // namespace
 
 OrderedRaces::OrderedRaces(const SiteTable& sites, const Launch& launch) : sites_(sites), launch_(launch) {
   const uint64_t blocks = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  active_ = blocks > 1 && blocks <= kMaxBlocks;
-  if (active_) agents_.resize(blocks);
+  active_ = blocks > 1;
+  spent_ = blocks > kMaxBlocks;
+  if (!active_ || spent_) return;
+  agents_.resize(blocks);
+  clock_bits_ = std::min(32, kBlockAndClockBits - static_cast<int>(std::bit_width(blocks - 1)));
 }
 
-void OrderedRaces::join(VectorClock& into, const VectorClock& from) const {
+uint64_t OrderedRaces::pack(uint32_t block, uint32_t site, uint32_t warp, int lane, bool strong) const {
+  return (uint64_t{block} << clock_bits_ | agents_[block].clock) << 29 | uint64_t{site & (kMaxSites - 1)} << 11 | uint64_t{warp} << 6 |
+         static_cast<uint64_t>(lane) << 1 | static_cast<uint64_t>(strong);
+}
+
+OrderedRaces::VectorClock OrderedRaces::blank() {
+  clock_bytes_ += agents_.size() * sizeof(uint32_t);
+  if (clock_bytes_ > kMaxClockBytes && agents_.size() > kAlwaysFollowed) spent_ = true;
+  return VectorClock(agents_.size(), 0);
+}
+
+// Silence would be taken for a clean run.
+void OrderedRaces::give_up_when_spent(Warp& warp, const Insn& insn) {
+  if (!spent_ || !active_) return;
+  active_ = false;
+  agents_.clear();
+  objects_.clear();
+  Finding finding;
+  finding.kind = Finding::Kind::kUnsupported;
+  finding.message = fmt::format("the blocks of {} communicate, and there are too many of them to look for races between them", launch_.kernel);
+  warp.block->report(warp, insn, std::countr_zero(warp.exec), std::move(finding));
+}
+
+void OrderedRaces::join(VectorClock& into, const VectorClock& from) {
   if (from.empty()) return;
-  if (into.empty()) into.resize(agents_.size(), 0);
+  if (into.empty()) into = blank();
   for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
@@ -35,15 +56,17 @@ OrderedRaces::VectorClock OrderedRaces::released(uint32_t block) {
   any_order_ = true;
   Agent& agent = agents_[block];
   VectorClock all = agent.view;
-  if (all.empty()) all.resize(agents_.size(), 0);
-  agent.clock = std::min(agent.clock + 1, kMaxClock);
+  if (all.empty()) all = blank();
+  if (agent.clock == max_clock()) spent_ = true;
+  else ++agent.clock;
   all[block] = agent.clock;
   return all;
 }
 
-void OrderedRaces::fence(const BlockContext& block) {
+void OrderedRaces::fence(Warp& warp, const Insn& insn) {
+  give_up_when_spent(warp, insn);
   if (!active_) return;
-  const auto b = static_cast<uint32_t>(block.linear_index);
+  const auto b = static_cast<uint32_t>(warp.block->linear_index);
   Agent& agent = agents_[b];
   join(agent.view, agent.to_acquire);
   agent.fenced = released(b);
@@ -79,7 +102,7 @@ bool OrderedRaces::races(uint64_t other, uint32_t block, bool strong) const {
   if (strong && (other & 1) != 0) return false;
   const VectorClock& view = agents_[block].view;
   const uint32_t clock = clock_of(other);
-  return clock < kMaxClock && (view.empty() || view[block_of(other)] <= clock);
+  return view.empty() || view[block_of(other)] <= clock;
 }
 
 void OrderedRaces::report(Warp& warp, const Insn& insn, int lane, uint64_t address, unsigned bytes, Access how,
@@ -95,13 +118,14 @@ void OrderedRaces::report(Warp& warp, const Insn& insn, int lane, uint64_t addre
 
 void OrderedRaces::access(Warp& warp, const Insn& insn, uint32_t site, uint8_t flags, Access how,
                           const uint64_t* addresses, Mask lanes, unsigned bytes) {
+  give_up_when_spent(warp, insn);
   if (!active_) return;
   const auto block = static_cast<uint32_t>(warp.block->linear_index);
   const bool strong = ((flags & kStrong) != 0 || how == Access::kAtomic) && (flags & kBlockScope) == 0;
   if (strong) synchronise(block, flags, how, addresses, lanes);
   const bool writes = is_write(how);
   for_runs(addresses, lanes, bytes, [&](int lane, uint64_t begin, uint64_t end) {
-    const uint64_t value = pack(block, agents_[block].clock, site, warp.index, lane, strong);
+    const uint64_t value = pack(block, site, warp.index, lane, strong);
     units_.for_units(begin, end, [&](UnitShadow<uint64_t>::Unit& unit, uint64_t at, uint32_t unit_bytes) {
       const auto compare = [&](uint64_t with, const char* did) {
         const bool race = races(with, block, strong);

@@ -38,8 +38,9 @@ Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unreco
 }
 
 // A finding means the emulator gave up rather than caught the candidate.
-bool has_kind(const device::StepReport& step, emu::Finding::Kind kind) {
-  return std::any_of(step.findings.begin(), step.findings.end(), [kind](const emu::Finding& f) { return f.kind == kind; });
+const emu::Finding* first_of(const device::StepReport& step, emu::Finding::Kind kind) {
+  const auto it = std::find_if(step.findings.begin(), step.findings.end(), [kind](const emu::Finding& f) { return f.kind == kind; });
+  return it == step.findings.end() ? nullptr : &*it;
 }
 
 // The emulator reports threads that meet at barrier 0 from different places, which __syncthreads() forbids and PTX does
@@ -94,10 +95,8 @@ std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device:
     if (report.completed) return std::nullopt;
     return Timeout{c.name, "the emulated launches", climb.options.kernel_deadline_s};
   }
-  if (has_kind(*step, emu::Finding::Kind::kUnsupported)) {
-    return NotChecked{step->findings.front().message};
-  }
-  if (has_kind(*step, emu::Finding::Kind::kLimit)) {
+  if (const emu::Finding* gave_up = first_of(*step, emu::Finding::Kind::kUnsupported)) return NotChecked{gave_up->message};
+  if (first_of(*step, emu::Finding::Kind::kLimit) != nullptr) {
     const std::string kernel = readable_name(step->findings.front().party.kernel);
     return Timeout{c.name, kernel.empty() ? "a kernel" : "kernel " + kernel, climb.options.kernel_deadline_s};
   }
