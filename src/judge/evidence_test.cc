@@ -93,12 +93,20 @@ TEST_F(EvidenceTest, RecheckRefusesWhatIsNoVerdict) {
       {"/options/kernel_deadline_s", "long"},    {"/seed", "x"},                          {"/target", 8},
       {"/evidence/sources", Json::object()},     {"/options/judge_shapes", 1e18},
       {"/options/judge_shapes", 4294967298},     {"/options/schedules", 2.5},             {"/seed", -1},
-      {"/seed", 1e300}};
+      {"/seed", 1e300},                          {"/candidate", ""},                      {"/problem_file", std::string("a\0b", 3)},
+      {"/evidence/sources", Json::array()}};
   for (const auto& [at, value] : changes) {
     Json bad = good;
     bad[Json::json_pointer(at)] = value;
     EXPECT_NE(refused(bad.dump()).find("missing from the verdict or not"), std::string::npos) << at << " " << value << refused(bad.dump());
   }
+  std::string nested = good.dump();   // JSON is walked by recursion
+  nested.insert(nested.size() - 1, ", \"deep\": " + std::string(100'000, '[') + std::string(100'000, ']'));
+  EXPECT_NE(refused(nested).find("no verdict"), std::string::npos);
+  std::string wide = good.dump();   // a key is not looked for among all before it
+  wide.pop_back();
+  for (int i = 0; i < 300'000; ++i) wide += fmt::format(",\"{}\":0", i);
+  EXPECT_NE(refused(wide + ",\"schema\":1}").find("no verdict"), std::string::npos);
   ASSERT_TRUE(write_file(*folder_ / "twice.problem", std::string(kProblem) + "\n"));
   EXPECT_NE(refused(good.dump()).find("has changed since"), std::string::npos);
 }

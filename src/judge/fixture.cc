@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "arch/target.h"
 #include "base/file.h"
 #include "problem/problem.h"
 
@@ -42,16 +43,17 @@ Result<std::string> resolve(const std::string& file, int line, const std::string
 // One fixture's text: keys of a head comment, or of a .case file.
 class Reader {
  public:
-  Reader(std::string file, bool in_comment) : in_comment_(in_comment) { fixture_.file = std::move(file); }
+  explicit Reader(const std::string& file) : in_comment_(file.ends_with(".cu")) { fixture_.file = file; }
 
-  Result<Fixture> read(const std::string& text) {
-    std::istringstream in(text);
+  Result<Fixture> read(std::string_view text) {
+    std::istringstream in{std::string(text)};
     for (std::string line; std::getline(in, line);) {
       ++number_;
       if (in_comment_) {
         if (!line.starts_with("//")) break;
         line.erase(0, line.starts_with("// ") ? 3 : 2);
       }
+      if (line.ends_with('\r')) line.pop_back();
       if (line.empty() || line[0] == '#' || line[0] == ' ') continue;
       KW_TRY_VOID(item(line));
     }
@@ -76,6 +78,15 @@ class Reader {
     return fail(Error{ErrorCode::kInvalid, what, Span{fixture_.file, number_, 0, 0}, {}, {"docs/formats/fixture.md describes fixtures"}});
   }
 
+  // Each of `given` is one of `known`.
+  Status words_among(const std::vector<std::string>& given, std::string_view what, const std::vector<std::string>& known) const {
+    for (const std::string& word : given) {
+      if (std::count(known.begin(), known.end(), word) > 0) continue;
+      return wrong(fmt::format("'{}' is no {}: {}", word, what, fmt::join(known, ", ")));
+    }
+    return {};
+  }
+
   Status item(const std::string& line) {
     const size_t colon = line.find(':');
     if (colon == std::string::npos) return wrong("expected 'key: value', '# remark' or an indented remark");
@@ -83,12 +94,21 @@ class Reader {
     // One blank after the colon belongs to the key, further ones to the text.
     std::string value = line.substr(colon + 1);
     if (value.starts_with(' ')) value.erase(0, 1);
+    const bool repeats = key == "says" || key == "replace" || key == "with";
+    if (!keys_.insert(key).second && !repeats) return wrong(fmt::format("'{}' is said twice", key));
     if (key == "problem") { KW_TRY(fixture_.problem, resolve(fixture_.file, number_, value)); }
     else if (key == "base" || key == "candidate") { KW_TRY(fixture_.candidate, resolve(fixture_.file, number_, value)); }
-    else if (key == "target") fixture_.targets = words(value);
-    else if (key == "verdict") fixture_.verdict = value;
-    else if (key == "rung") fixture_.rungs = words(value);
-    else if (key == "says") KW_TRY_VOID(says(value));
+    else if (key == "target") {
+      fixture_.targets = words(value);
+      for (const std::string& target : fixture_.targets)
+        if (const auto found = arch::find_target(target); !found) return wrong(found.error().message);
+    } else if (key == "verdict") {
+      fixture_.verdict = value;
+      KW_TRY_VOID(words_among({value}, "verdict", outcome_names()));
+    } else if (key == "rung") {
+      fixture_.rungs = words(value);
+      KW_TRY_VOID(words_among(fixture_.rungs, "rung", rung_names()));
+    } else if (key == "says") KW_TRY_VOID(says(value));
     else if (key == "replace") {
       // Several in a row are several lines to be found together.
       if (last_key_ == "replace") fixture_.edits.back().replace += "\n" + value;
@@ -101,8 +121,9 @@ class Reader {
       double& seconds = key[0] == 'h'   ? fixture_.host_deadline_s
                         : key[0] == 'r' ? fixture_.record_deadline_s
                                         : fixture_.kernel_deadline_s;
-      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), seconds);
-      if (parsed.ec != std::errc() || !(seconds > 0 && seconds < 1e6)) return wrong("expected seconds");
+      const char* const end = value.data() + value.size();
+      const auto parsed = std::from_chars(value.data(), end, seconds);
+      if (parsed.ec != std::errc() || parsed.ptr != end || !(seconds > 0 && seconds < 1e6)) return wrong("expected seconds");
     } else {
       return wrong("unknown key '" + key + "'");
     }
@@ -126,6 +147,7 @@ class Reader {
   Fixture fixture_;
   int number_ = 0;
   std::string last_key_;
+  std::set<std::string> keys_;
 };
 
 // A problem and its own candidates.
@@ -144,6 +166,8 @@ Status add_candidates(const std::string& file, const std::string& name, std::vec
 }
 
 }  // namespace
+
+Result<Fixture> read_fixture(std::string_view text, const std::string& file) { return Reader(file).read(text); }
 
 Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
   std::error_code error;
@@ -166,7 +190,7 @@ Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
     }
     if (path.extension() != ".case") continue;
     KW_TRY(const std::string text, read_file(path.string(), kMaxText));
-    KW_TRY(Fixture fixture, Reader(path.string(), false).read(text));
+    KW_TRY(Fixture fixture, read_fixture(text, path.string()));
     fixture.name = name_of_file(path);
     if (fs::is_directory(fixture.candidate, error)) part_of_another.insert(fixture.candidate);
     fixtures.push_back(std::move(fixture));
@@ -178,7 +202,7 @@ Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
     });
     if (path.extension() != ".cu" || inside) continue;
     KW_TRY(const std::string text, read_file(path.string(), kMaxText));
-    KW_TRY(Fixture fixture, Reader(path.string(), true).read(text));
+    KW_TRY(Fixture fixture, read_fixture(text, path.string()));
     fixture.name = name_of_file(path);
     fixtures.push_back(std::move(fixture));
   }

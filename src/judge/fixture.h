@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct Fixture {
   std::vector<std::string> says;     // regular expressions, each found on the page
   double host_deadline_s = 0, record_deadline_s = 0, kernel_deadline_s = 0;  // 0: the judge's own
 };
+
+// The fixture that `text` says, without a name; `file` is where it is written, a .cu file (keys in its head comment) or a .case file.
+Result<Fixture> read_fixture(std::string_view text, const std::string& file);
 
 // All fixtures in `folder` and below, by name. Problem files there stand for their candidates, which must be correct.
 Result<std::vector<Fixture>> find_fixtures(const std::string& folder);

@@ -131,8 +131,14 @@ TEST_F(Folder, SaysWhatIsWrongWithAFixtureAndWhere) {
       {"hello\n", "c.case:1: error: expected 'key: value'"},
       {"colour: red\n", "unknown key 'colour'"},
       {"host-deadline: -1\n", "expected seconds"},
+      {"host-deadline: 5 minutes\n", "expected seconds"},
+      {"verdict: right\n", "c.case:1: error: 'right' is no verdict: compile-error, "},
+      {"verdict: correct\nverdict: wrong\n", "c.case:2: error: 'verdict' is said twice"},
+      {"rung: shapes contrat\n", "c.case:1: error: 'contrat' is no rung: compile, "},
+      {"target: sm_80 sm_81\n", "c.case:1: error: unknown target \"sm_81\""},
   };
   for (const auto& [text, message] : cases) EXPECT_NE(error(text).find(message), std::string::npos) << error(text);
+  EXPECT_EQ(error("problem: p.problem\r\nverdict: wrong\r\nrung: shapes\r\nbase: k.cu\r\n"), "");
   ASSERT_EQ(error("problem: p.problem\nverdict: correct\nbase: k.cu\nreplace: int\nwith: long\n"), "");
   auto found = find_fixtures(*folder_ / "cases");
   const auto path = materialise((*found)[0], *folder_ / "out");

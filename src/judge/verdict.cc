@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace kw::judge {
 
 std::string_view name_of(Rung rung) {
@@ -17,6 +19,12 @@ std::string_view name_of(Rung rung) {
     case Rung::kFull: return "full";
   }
   return "";
+}
+
+std::vector<std::string> rung_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kRungs; ++i) names.emplace_back(name_of(static_cast<Rung>(i)));
+  return names;
 }
 
 std::string_view question_of(Rung rung) {
@@ -59,9 +67,16 @@ struct NameOf {
   std::string_view operator()(const NotChecked&) const { return "not-checked"; }
   std::string_view operator()(const Correct&) const { return "correct"; }
 };
+
+template <std::size_t... kIndex>
+std::vector<std::string> names_of(std::index_sequence<kIndex...>) {
+  return {std::string(NameOf{}(std::variant_alternative_t<kIndex, Outcome>{}))...};
+}
 }  // namespace
 
 std::string_view name_of(const Outcome& outcome) { return std::visit(NameOf{}, outcome); }
+
+std::vector<std::string> outcome_names() { return names_of(std::make_index_sequence<std::variant_size_v<Outcome>>()); }
 
 int exit_code(const Outcome& outcome) {
   if (std::holds_alternative<Correct>(outcome)) return 0;

@@ -28,6 +28,7 @@ namespace kw::judge {
 enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules, kPieces, kFull };
 inline constexpr int kRungs = 9;
 std::string_view name_of(Rung rung);  // "compile", …
+std::vector<std::string> rung_names();  // from the first to the last
 std::string_view question_of(Rung rung);
 
 // A workload as judged: the axes that were chosen, by the problem or by the judge.
@@ -147,6 +148,7 @@ using Outcome = std::variant<CompileError, Unrecordable, ContractViolation, Wron
 // "compile-error", "unrecordable", "contract-violation", "wrong", "nondeterministic", "unsafe", "timeout",
 // "not-checked", "correct": the words fixtures and exit codes use.
 std::string_view name_of(const Outcome& outcome);
+std::vector<std::string> outcome_names();
 // 0 correct; 1 any other verdict about the candidate; 3 not checked. (2 is for input that could not be read.)
 int exit_code(const Outcome& outcome);
 
