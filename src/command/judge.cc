@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "base/file.h"
 #include "command/command.h"
 #include "device/device_process.h"
@@ -24,9 +26,11 @@ Result<judge::Options> options_of(const Invocation& invocation) {
 }
 
 Result<int> run_one(const Invocation& invocation, const Output& output) {
-  if (invocation.text("candidate").ends_with(".problem") && !invocation.text("problem").ends_with(".problem")) {
+  if (invocation.text("candidate").ends_with(".problem")) {
+    const bool swapped = !invocation.text("problem").ends_with(".problem");
     return fail(Error{ErrorCode::kInvalid, fmt::format("{} is given as the candidate, but it is a problem", invocation.text("candidate")), {}, {},
-                      {fmt::format("the problem comes first: kw judge {} {}", invocation.text("candidate"), invocation.text("problem"))}});
+                      {swapped ? fmt::format("the problem comes first: kw judge {} {}", invocation.text("candidate"), invocation.text("problem"))
+                               : "a candidate is a .cu file, or a folder of them; `kw judge --suite DIR` judges those that problems name"}});
   }
   KW_TRY(auto problem, problem::load_problem(invocation.text("problem")));
   KW_TRY(const judge::Options options, options_of(invocation));
@@ -50,7 +54,21 @@ Result<int> run_one(const Invocation& invocation, const Output& output) {
   return judge::exit_code(verdict.outcome);
 }
 
+// A suite takes long: what could not be written afterwards is told before.
+Status check_place(const Invocation& invocation, const char* name) {
+  if (!invocation.has(name)) return {};
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path path = invocation.text(name), folder = path.parent_path();
+  if (fs::is_directory(path, ignored)) return fail(ErrorCode::kInvalid, "--{}: {} is a folder; name a file", name, path.string());
+  if (!folder.empty() && !fs::is_directory(folder, ignored)) {
+    return fail(ErrorCode::kNotFound, "--{}: there is no folder {}; make it first", name, folder.string());
+  }
+  return {};
+}
+
 Result<int> run_suite(const Invocation& invocation, const Output& output) {
+  for (const char* name : {"junit", "summary"}) KW_TRY_VOID(check_place(invocation, name));
   judge::SuiteOptions options;
   KW_TRY(options.judge, options_of(invocation));
   options.jobs = static_cast<int>(invocation.integer("jobs"));
