@@ -35,7 +35,8 @@ struct Import {
   std::string not_compared;  // why there is none
   // kw problem admit.
   std::optional<bool> admitted;
-  std::string admission;     // the workload, or what passed that should not have
+  std::string admission;     // the workload; or what passed that should not have, or why nobody could tell
+  std::vector<std::string> refused_by;   // the names of those cases
 };
 
 // `place`: FILE.py, or FILE.py:CLASS for kind module. Errors are of the machine (no jail, a file that cannot be read);
@@ -46,7 +47,7 @@ Result<Import> import_file(const problem::PythonPlace& python, const std::string
 // Asks kw problem admit of an imported problem, where a workload is small enough.
 void admit_import(Import& import);
 
-// The table of all of them and its counts; as Markdown or for a terminal.
+// The table of all of them, and a line of counts for each folder that the files came from; as Markdown or for a terminal.
 std::string import_report(const std::vector<Import>& imports, bool markdown);
 
 }  // namespace kw::command

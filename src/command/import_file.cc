@@ -1,5 +1,6 @@
 // Runs python/kernelwright on one file in the jail, and holds its problem against the module's own answer.
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -121,6 +122,23 @@ std::string how_it_ended(const ProcessOutcome& outcome) {
   return printable_text(lines.substr(lines.rfind('\n') + 1).substr(0, 400));
 }
 
+// The workload to ask about that takes minutes at the most: the emulator's, else shapes, else the smallest; the cheapest where all
+// are dear.
+const problem::Workload* affordable(const problem::Problem& problem) {
+  const problem::Workload* cheapest = problem::admission_workload(problem);
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto role : {problem::Role::kEmulator, problem::Role::kShape, problem::Role::kSmallest, problem::Role::kReal})
+    for (const problem::Workload& workload : problem.workloads) {
+      if (workload.role != role) continue;
+      const auto cost = problem::cost_of(problem, workload);
+      if (!cost || cost->operations >= least) continue;
+      if (cost->operations <= kMostOperations / 8) return &workload;
+      least = cost->operations;
+      cheapest = &workload;
+    }
+  return cheapest;
+}
+
 }  // namespace
 
 Result<Import> import_file(const problem::PythonPlace& python, const std::string& kind, const std::string& place,
@@ -171,7 +189,7 @@ void admit_import(Import& import) {
   problem::EvaluateOptions options;
   options.memory_limit = kMostMemory;
   options.operation_limit = kMostOperations;
-  const problem::Workload* workload = problem::admission_workload(*problem);
+  const problem::Workload* workload = affordable(*problem);
   if (workload == nullptr) return;
   const auto admission = problem::admit(*problem, *workload, 1, options);
   if (!admission) {
@@ -182,8 +200,8 @@ void admit_import(Import& import) {
   import.admission = workload->name;
   for (const auto& each : admission->cases)
     if (each.applicable && !each.as_expected) {
-      import.admission = fmt::format("{}: {}", each.name, each.detail);
-      break;
+      if (import.refused_by.empty()) import.admission = fmt::format("{}: {}", each.name, each.detail);
+      import.refused_by.push_back(each.name);
     }
 }
 

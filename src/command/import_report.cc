@@ -1,5 +1,6 @@
 // What came of importing many files: a row each, and the counts.
 #include <algorithm>
+#include <filesystem>
 #include <fmt/ranges.h>
 
 #include "base/text_table.h"
@@ -28,7 +29,9 @@ std::vector<std::string> row_of(const Import& import) {
   if (import.difference && *import.difference > kSame) compared += " DIFFERS";
   std::vector<std::string> remarks;
   if (!import.difference) remarks.push_back("not compared: " + import.not_compared);
-  if (!import.admission.empty() && import.admitted != true) remarks.push_back(import.admission);
+  if (!import.admission.empty() && import.admitted != true) remarks.push_back((import.admitted ? "" : "not asked: ") + import.admission);
+  if (import.refused_by.size() > 1)
+    remarks.push_back(fmt::format("also {}", fmt::join(import.refused_by.begin() + 1, import.refused_by.end(), ", ")));
   if (!import.emulator) remarks.emplace_back("too large for the emulator");
   if (!import.unused.empty()) remarks.push_back(fmt::format("unused: {}", import.unused.size()));
   if (!import.fixed.empty()) remarks.push_back("sizes fixed: " + import.fixed);
@@ -37,7 +40,7 @@ std::vector<std::string> row_of(const Import& import) {
           fmt::format("{}", total(import.native)),
           names(import.opaque),
           compared,
-          import.admitted ? (*import.admitted ? "sound" : "NOT SOUND") : "—",
+          import.admitted ? (*import.admitted ? "admitted" : "refused") : "—",
           fmt::format("{}", fmt::join(remarks, "; "))};
 }
 
@@ -57,20 +60,42 @@ std::string markdown_row(const std::vector<std::string>& cells) {
   return row;
 }
 
-}  // namespace
-
-std::string import_report(const std::vector<Import>& imports, bool markdown) {
+// "level1: 100 of 100 imported, …".
+std::string counts_of(const std::string& folder, const std::vector<Import>& imports) {
   const auto count = [&](auto&& holds) { return std::count_if(imports.begin(), imports.end(), holds); };
   const auto imported = count([](const Import& i) { return !i.text.empty(); });
   const auto native = count([](const Import& i) { return !i.text.empty() && i.opaque.empty(); });
   const auto compared = count([](const Import& i) { return i.difference.has_value(); });
   const auto same = count([](const Import& i) { return i.difference && *i.difference <= kSame; });
-  const auto asked = count([](const Import& i) { return i.admitted.has_value(); });
-  const auto sound = count([](const Import& i) { return i.admitted == true; });
-  std::string text = fmt::format("{} of {} imported, {} without opaque operators. {} compared with PyTorch in fp64, {} within {:.0e}.",
-                                 imported, imports.size(), native, compared, same, kSame);
-  if (asked > 0) text += fmt::format(" {} asked for admission, {} sound.", asked, sound);
-  text += '\n';
+  const auto admitted = count([](const Import& i) { return i.admitted == true; });
+  const auto refused = count([](const Import& i) { return i.admitted == false; });
+  const auto unanswered = count([](const Import& i) { return !i.admitted && !i.admission.empty(); });
+  std::string text = fmt::format("{}: {} of {} imported, {} all native, {} with opaque operators; {} compared with PyTorch in fp64, {} within {:.0e}",
+                                 folder, imported, imports.size(), native, imported - native, compared, same, kSame);
+  if (admitted + refused + unanswered > 0) text += fmt::format("; {} admitted, {} refused", admitted, refused);
+  std::map<std::string, int> first;   // by the first case that says so
+  for (const Import& import : imports)
+    if (!import.refused_by.empty()) ++first[import.refused_by.front()];
+  std::vector<std::string> parts;
+  for (const auto& [name, times] : first) parts.push_back(fmt::format("{}: {}", name, times));
+  if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
+  if (unanswered > 0) text += fmt::format(", {} too large to ask", unanswered);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string import_report(const std::vector<Import>& imports, bool markdown) {
+  std::vector<std::pair<std::string, std::vector<Import>>> folders;
+  for (const Import& import : imports) {
+    const std::string folder = std::filesystem::absolute(import.file).parent_path().filename().string();
+    if (folders.empty() || folders.back().first != folder) folders.push_back({folder, {}});
+    folders.back().second.push_back(import);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [folder, its] : folders) lines.push_back(counts_of(folder, its));
+  if (folders.size() > 1) lines.push_back(counts_of("all", imports));
+  std::string text = fmt::format("{}", fmt::join(lines, markdown ? "\n" : ""));
   if (markdown) {
     text.push_back('\n');
     text += markdown_row(kHeader);
