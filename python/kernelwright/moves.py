@@ -108,6 +108,11 @@ def stop(size, start, end, length, step):
     return text(make("+", start, length)) if step == 1 and not (is_number(start) and start < 0) else text(end)
 
 
+@rule("unfold")
+def unfold(e, a):
+    return f"windows({a.self}, {axis_of(a.dimension, a.self.rank)}, {text(a.size)}, step={text(a.step)})"
+
+
 @rule("narrow")
 def narrow(e, a):
     return indexed(a.self, axis_of(a.dim, a.self.rank), f"{text(a.start)}:{text(make('+', a.start, a.length))}")
