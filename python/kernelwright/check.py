@@ -91,6 +91,10 @@ def write_answer(imported, folder, axes, seed=1):
                 parameters[where] = value
             else:
                 random.append(value)
+    for where in parameters:   # training replaces them unread, but looks at their size
+        layer, _, name = where.rpartition(".")
+        if name in ("running_mean", "running_var") and where not in given["parameter"] and f"{layer}.weight" in parameters:
+            parameters[where] = torch.ones_like(parameters[f"{layer}.weight"])
     arguments = [given["input"].get(i, each) for i, each in enumerate(subject.inputs)]
     for each in subject.module.modules():   # tensors that are neither parameters nor buffers
         for name, value in list(vars(each).items()):

@@ -236,7 +236,8 @@ def triangle(relation):
         shift = "" if a.diagonal == 0 else f" + {operand(a.diagonal)}"
         inside = f"arange({text(columns)}) {relation} arange({text(rows)})[:, None]{shift}"
         if a.self.dtype == "bool":
-            return f"{inside} and {a.self}"
+            everywhere = any(each.startswith(f"{a.self} = broadcast((0 == 0), ") for each in e.statements)
+            return inside if everywhere and a.self.rank == 2 else f"{inside} and {a.self}"
         return f"where({inside}, {a.self}, {'0.0' if a.self.real else '0'})"
     return make_triangle
 
