@@ -106,25 +106,34 @@ std::vector<problem::Workload> choose_values(const problem::Problem& problem, co
   if (free.empty()) return chosen;
   count += static_cast<int>(chosen.size());
   Rng rng(seed);
-  constexpr int kAttempts = 200;
-  for (int attempt = 0; attempt < kAttempts && static_cast<int>(chosen.size()) < count; ++attempt) {
+  using Way = std::pair<size_t, size_t>;   // an input, and what it becomes
+  const auto add = [&](const std::vector<Way>& ways) {
     problem::Workload workload = base;
     std::string changes;
-    // One input, or all of them in the same way.
-    const bool all = free.size() > 1 && rng.below(3) == 0;
-    const size_t only = rng.below(free.size());
-    const uint64_t kind = rng.below(1000);
-    for (size_t i = 0; i < free.size(); ++i) {
-      if (!all && i != only) continue;
-      const std::vector<Distribution>& others = free[i].others;
-      const Distribution& other = others[kind % others.size()];
-      workload = changed(workload, free[i].input, other);
-      changes += fmt::format("{}{} ~ {}", changes.empty() ? "" : ", ", free[i].input, other.text());
+    for (const auto& [input, way] : ways) {
+      const Distribution& other = free[input].others[way];
+      workload = changed(workload, free[input].input, other);
+      changes += fmt::format("{}{} ~ {}", changes.empty() ? "" : ", ", free[input].input, other.text());
     }
-    if (!taken.insert(changes).second) continue;
+    if (static_cast<int>(chosen.size()) >= count || !taken.insert(changes).second) return;
     workload.name = fmt::format("{} with {}", base.name, changes);
     chosen.push_back(std::move(workload));
+  };
+  std::vector<Way> singles;   // luck must not decide whether an input is ever zero: as many as there is room for
+  for (size_t i = 0; i < free.size(); ++i) {
+    for (size_t way = 0; way < free[i].others.size(); ++way) singles.emplace_back(i, way);
   }
+  for (size_t i = singles.size(); i > 1; --i) std::swap(singles[i - 1], singles[rng.below(i)]);
+  const int together = free.size() > 1 ? count / 4 : 0;
+  const size_t first = std::min(singles.size(), static_cast<size_t>(std::max(0, count - together - static_cast<int>(chosen.size()))));
+  for (size_t i = 0; i < first; ++i) add({singles[i]});
+  for (int attempt = 0; attempt < 8 * together; ++attempt) {
+    std::vector<Way> all;
+    const uint64_t kind = rng.below(1000);
+    for (size_t i = 0; i < free.size(); ++i) all.emplace_back(i, kind % free[i].others.size());
+    add(all);
+  }
+  for (size_t i = first; i < singles.size(); ++i) add({singles[i]});
   return chosen;
 }
 

@@ -41,6 +41,16 @@ TEST(Values, ChangeOneInputOrAllAndSayWhat) {
   EXPECT_NE(choose_values(p, p.workloads[1], 8, 12)[0].name + choose_values(p, p.workloads[1], 8, 12)[1].name, chosen[0].name + chosen[1].name);
 }
 
+// A kernel that is wrong for zeros alone must not pass by luck.
+TEST(Values, EveryInputIsChangedInEveryWayThatThereIsRoomFor) {
+  const auto p = parse("  a: f32[N] ~ normal(0, 2)\n  b: f32[N] ~ normal(0, 1)\n", "a + b");
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    std::set<std::string> names;
+    for (const auto& workload : choose_values(p, p.workloads[1], seed, 32)) names.insert(workload.name);
+    EXPECT_EQ(names.count("t with a ~ constant(0)") + names.count("t with b ~ constant(0)"), 2u) << seed;
+  }
+}
+
 TEST(Values, LeaveStructureAlone) {
   const auto p = parse("  i: i32[N] ~ sorted(0, 3)\n  a: f32[N] ~ one_hot(1)\n  b: f32[N] ~ integers(0, 3)\n", "a + b + cast(i, f32)");
   EXPECT_TRUE(choose_values(p, p.workloads[1], 7, 8).empty());

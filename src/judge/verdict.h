@@ -53,7 +53,7 @@ struct Options {
   double record_deadline_s = 60;       // wall time of recording all workloads: none is begun after it
   double compile_deadline_s = 300;
   int judge_shapes = 3;                // shapes of the judge's own choosing
-  int value_changes = 8;               // distributions of the judge's own choosing
+  int value_changes = 32;              // distributions of the judge's own choosing
   int schedules = 6;                   // besides the first
   std::string cache_dir;               // empty: the default one
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
