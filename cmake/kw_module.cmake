@@ -4,6 +4,8 @@
 # kw_test(name SOURCES… [LIBRARIES target…])
 #   makes the test program kw_<name>_test from the *_test.cc files beside the module's sources.
 # KW_ONLY (cache) restricts a build folder to some modules, while others are being rewritten: -DKW_ONLY="base;ptx".
+# Tests are compiled as often as what they test and run once: optimising them costs more than it gives.
+set(KW_TEST_OPTIMISATION -O1)
 set(KW_ONLY "" CACHE STRING "Configure these modules only (empty: all)")
 
 function(kw_layer level)
@@ -44,6 +46,7 @@ function(kw_test name)
   add_executable(kw_${name}_test ${ARG_SOURCES})
   target_link_libraries(kw_${name}_test PRIVATE kw_${name} ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main)
   target_compile_definitions(kw_${name}_test PRIVATE KW_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_compile_options(kw_${name}_test PRIVATE ${KW_TEST_OPTIMISATION})
   add_test(NAME ${name} COMMAND kw_${name}_test WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900)
 endfunction()
