@@ -22,6 +22,7 @@ build:
 	  $(CMAKE) --preset release $(if $(CXX_CHOICE),-DCMAKE_CXX_COMPILER=$(CXX_CHOICE))
 	@$(CMAKE) --build --preset release -j $(JOBS)
 
+# One test more than cores: each judgement waits for the processes of its jail now and then.
 test: setup
 	@$(MAKE) --no-print-directory build
 	@$(CTEST) --test-dir build/release --output-on-failure -j $$(( $(JOBS) + 1 ))

@@ -17,17 +17,13 @@ struct Context;
 struct Module;
 struct Function;
 struct Stream;
-struct Event;
 
 enum Status : int {
-  kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kNoBinaryForGpu = 209, kInvalidPtx = 218, kUnsupportedPtx = 222, kNotFound = 500,
-  kIllegalAddress = 700, kLaunchOutOfResources = 701, kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714,
+  kSuccess = 0, kOutOfMemory = 2, kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714,
   kIllegalInstruction = 715, kMisalignedAddress = 716, kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719,
 };
 
-enum DeviceAttribute : int {
-  kMultiprocessors = 16, kL2Bytes = 38, kCapabilityMajor = 75, kCapabilityMinor = 76,
-};
+enum DeviceAttribute : int { kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76 };
 
 enum FunctionAttribute : int { kMaxDynamicShared = 8, kSharedCarveout = 9, kNonportableCluster = 14 };
 

@@ -1,7 +1,7 @@
 // A device in a process of its own: kernels that hang, or fault so that the process can use the GPU no more, take that process
 // with them and nothing else. The caller holds inputs, results and the clock; the other process executes plans.
 //
-//   KW_TRY(auto device, device::make_device_process({.argv = {"kw", "serve-device", "gpu"}}));
+//   KW_TRY(auto device, device::make_device_process({.argv = {"kw", "device", "serve", "gpu"}}));
 //
 // A plan whose run passes its deadline (RunOptions::deadline_s, with a little grace) is reported as not completed and the process
 // is ended; plans loaded in it answer with errors from then on, and the next load() starts another.

@@ -45,7 +45,7 @@ std::optional<emu::Finding::Kind> kind_of(cuda::Status status) {
 
 class GpuPlan final : public LoadedPlan {
  public:
-  GpuPlan(const cuda::Driver& driver, cuda::Context* context, plan::Plan plan) : driver_(driver), context_(context), plan_(std::move(plan)) {}
+  GpuPlan(const cuda::Driver& driver, plan::Plan plan) : driver_(driver), plan_(std::move(plan)) {}
   ~GpuPlan() override {
     for (const Block& block : blocks_) driver_.release(block.base);
     for (cuda::Module* module : modules_) driver_.module_unload(module);
@@ -311,7 +311,6 @@ class GpuPlan final : public LoadedPlan {
   }
 
   const cuda::Driver& driver_;
-  cuda::Context* context_;
   plan::Plan plan_;
   std::vector<Block> blocks_;               // by buffer
   std::vector<cuda::Module*> modules_;
@@ -329,7 +328,7 @@ class Gpu final : public Device {
   }
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
     if (const auto status = driver_.context_set(context_); status != cuda::kSuccess) return fail(of_driver(driver_, status, "the GPU's context"));
-    auto loaded = std::make_unique<GpuPlan>(driver_, context_, std::move(plan));
+    auto loaded = std::make_unique<GpuPlan>(driver_, std::move(plan));
     KW_TRY_VOID(loaded->prepare(options));
     return std::unique_ptr<LoadedPlan>(std::move(loaded));
   }

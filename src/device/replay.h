@@ -11,7 +11,7 @@
 
 namespace kw::device {
 
-// SplitMix64 (Steele, Lea, Flood 2014).
+// SplitMix64 (Steele, Lea, Flood 2014): what a seed of schedules or layouts means in stored verdicts.
 uint64_t next_random(uint64_t& state);
 
 // Step indexes: the issue order for seed 0, another that `after` allows otherwise.
