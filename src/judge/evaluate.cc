@@ -16,13 +16,14 @@ namespace {
 struct Step {
   Rung rung;
   Result<RungResult> (*climb)(Climb&);
+  bool on_gpu = false;
 };
 // The ladder. The order is the point: each rung runs only on what the ones before it let through.
 constexpr Step kLadder[kRungs] = {
     {Rung::kCompile, compile_rung},   {Rung::kRecord, record_rung}, {Rung::kContract, contract_rung},
     {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kValues, values_rung},
     {Rung::kSchedules, schedules_rung}, {Rung::kPieces, pieces_rung},
-    {Rung::kFull, full_rung},
+    {Rung::kFull, full_rung, true},
 };
 
 uint64_t secret_seed() {
@@ -48,36 +49,16 @@ Correct summarise(const Climb& climb) {
   return correct;
 }
 
-}  // namespace
+// Where an emulator's lacking an instruction does not end the climb, because rungs that need none follow.
+bool goes_on_unchecked(const Climb& climb, const Step& step) {
+  return !step.on_gpu && (climb.options.gpu || climb.options.gpu_elsewhere);
+}
 
-Result<Verdict> evaluate(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
-                         const Progress& progress) {
-  KW_TRY_VOID(arch::find_target(options.target));
-  std::error_code ignored;
-  if (!std::filesystem::exists(candidate_path, ignored)) {
-    Error error{ErrorCode::kNotFound, "no candidate at '" + candidate_path + "'", {}, {}, {}};
-    error.notes = {"give a .cu file, or a folder of them"};
-    return fail(error);
-  }
-  KW_TRY(auto nvcc, toolchain::find_nvcc());
-  Climb climb{problem, candidate_path, options, options.seed ? *options.seed : secret_seed(), nvcc, device::make_emulator(),
-              {}, {}, 0, {}, 0, 0, {}};
-
-  Verdict verdict;
-  verdict.problem = problem.name;
-  verdict.candidate = candidate_path;
-  verdict.target = options.target;
-  verdict.seed = climb.seed;
-  verdict.problem_file = problem.file;
-  verdict.options = options;
-  KW_TRY(verdict.evidence, evidence_of(problem, candidate_path));
-  for (int i = 0; i < kRungs; ++i) verdict.ladder[i].rung = kLadder[i].rung;
-
-  if (options.gpu) verdict.gpu = options.gpu->capabilities().name;
-  std::optional<NotChecked> not_checked;   // from the first rung of which the emulator lacks something
+// Climbs one half of the ladder; the verdict is then what has decided, or what is known so far.
+Status climb_rungs(Ascent& ascent, bool on_gpu, const Progress& progress) {
+  auto& [climb, verdict, not_checked] = ascent;
   for (int i = 0; i < kRungs; ++i) {
-    const bool full = kLadder[i].rung == Rung::kFull;
-    if (full ? options.gpu == nullptr : not_checked.has_value()) continue;
+    if (kLadder[i].on_gpu != on_gpu || (not_checked && !on_gpu)) continue;
     RungReport& report = verdict.ladder[i];
     if (progress) progress(report, false);
     const auto begin = std::chrono::steady_clock::now();
@@ -87,7 +68,7 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
     report.detail = result.detail;
     report.status = result.failed ? RungReport::Status::kFailed : RungReport::Status::kPassed;
     if (result.failed) report.detail = std::string(name_of(*result.failed));
-    if (const auto* lacking = result.failed && options.gpu && !full ? std::get_if<NotChecked>(&*result.failed) : nullptr) {
+    if (const auto* lacking = result.failed && goes_on_unchecked(climb, kLadder[i]) ? std::get_if<NotChecked>(&*result.failed) : nullptr) {
       report.status = RungReport::Status::kNotChecked;
       report.detail = lacking->message;
       not_checked = *lacking;
@@ -97,18 +78,70 @@ Result<Verdict> evaluate(const problem::Problem& problem, const std::string& can
     if (result.failed) {
       verdict.outcome = std::move(*result.failed);
       verdict.decided_by = report.rung;
-      break;
+      return {};
     }
   }
-  verdict.candidate_hash = climb.compiled.key;
-  if (verdict.decided_by) return verdict;
   if (not_checked) {
     not_checked->right_on_gpu = climb.gpu_run;
     verdict.outcome = *not_checked;
   } else {
     verdict.outcome = summarise(climb);
   }
-  return verdict;
+  return {};
+}
+
+}  // namespace
+
+std::vector<Rung> gpu_rungs() {
+  std::vector<Rung> out;
+  for (const Step& step : kLadder)
+    if (step.on_gpu) out.push_back(step.rung);
+  return out;
+}
+
+Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
+                            const Progress& progress) {
+  KW_TRY_VOID(arch::find_target(options.target));
+  std::error_code ignored;
+  if (!std::filesystem::exists(candidate_path, ignored)) {
+    Error error{ErrorCode::kNotFound, "no candidate at '" + candidate_path + "'", {}, {}, {}};
+    error.notes = {"give a .cu file, or a folder of them"};
+    return fail(error);
+  }
+  Ascent ascent;
+  Climb& climb = ascent.climb;
+  climb.problem = problem;
+  climb.candidate_path = candidate_path;
+  climb.options = options;
+  climb.seed = options.seed ? *options.seed : secret_seed();
+  KW_TRY(climb.nvcc, toolchain::find_nvcc());
+  climb.device = device::make_emulator();
+
+  Verdict& verdict = ascent.verdict;
+  verdict.problem = problem.name;
+  verdict.candidate = candidate_path;
+  verdict.target = options.target;
+  verdict.seed = climb.seed;
+  verdict.problem_file = problem.file;
+  verdict.options = options;
+  KW_TRY(verdict.evidence, evidence_of(problem, candidate_path));
+  for (int i = 0; i < kRungs; ++i) verdict.ladder[i].rung = kLadder[i].rung;
+  KW_TRY_VOID(climb_rungs(ascent, false, progress));
+  verdict.candidate_hash = climb.compiled.key;
+  return ascent;
+}
+
+Result<Verdict> climb_on_gpu(Ascent ascent, const Progress& progress) {
+  if (ascent.verdict.decided_by || !ascent.climb.options.gpu) return std::move(ascent.verdict);
+  ascent.verdict.gpu = ascent.climb.options.gpu->capabilities().name;
+  KW_TRY_VOID(climb_rungs(ascent, true, progress));
+  return std::move(ascent.verdict);
+}
+
+Result<Verdict> evaluate(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
+                         const Progress& progress) {
+  KW_TRY(Ascent ascent, climb_to_gpu(problem, candidate_path, options, progress));
+  return climb_on_gpu(std::move(ascent), progress);
 }
 
 }  // namespace kw::judge

@@ -51,6 +51,11 @@ Result<Execution> call(device::LoadedPlan& loaded, const problem::Problem& probl
 
 }  // namespace
 
+Case case_of(problem::Workload workload, bool chosen_by_judge) {
+  WorkloadName name{workload.name, workload.axes, chosen_by_judge};
+  return {std::move(workload), std::move(name), {}, false, {}, {}, {}};
+}
+
 toolchain::Workload arguments_of(const problem::Problem& problem, const problem::Workload& workload) {
   using Kind = toolchain::Argument::Kind;
   toolchain::Workload out;

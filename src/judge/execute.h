@@ -32,6 +32,8 @@ struct Case {
   problem::Tolerance tolerance;
 };
 
+Case case_of(problem::Workload workload, bool chosen_by_judge);
+
 // What the recorder may bind a candidate's parameters to.
 toolchain::Workload arguments_of(const problem::Problem& problem, const problem::Workload& workload);
 

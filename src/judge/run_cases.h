@@ -50,4 +50,7 @@ using RunCase = std::function<Result<RungResult>(Case& c, int threads, Tally& ta
 Result<RungResult> run_cases(const Climb& climb, std::span<Case* const> cases, Tally& total, const RunCase& run);
 std::vector<Case*> pointers_to(std::span<Case> cases);
 
+// The real workloads whose reference a large machine can have (full.cc).
+std::vector<Case> real_cases(const problem::Problem& problem);
+
 }  // namespace kw::judge

@@ -15,12 +15,9 @@ class Findings : public testing::Test {
     step.completed = completed;
     if (kind) step.findings.emplace_back().kind = *kind;
     report.steps.push_back(step);
-    const Climb climb{problem_, "", options_, 1, {}, nullptr, {}, {}, 0, {}, 0, 0, {}};
-    const auto outcome = judge_findings(climb, Case{}, report, true);
+    const auto outcome = judge_findings(Climb{}, Case{}, report, true);
     return outcome ? std::string(name_of(*outcome)) : "";
   }
-  problem::Problem problem_;
-  Options options_;
 };
 
 TEST_F(Findings, NoneAndToTheEndIsNothingAgainstIt) { EXPECT_EQ(verdict(std::nullopt, true), ""); }

@@ -19,10 +19,6 @@
 namespace kw::judge {
 namespace {
 
-WorkloadName name_of_workload(const problem::Workload& workload, bool chosen_by_judge) {
-  return {workload.name, workload.axes, chosen_by_judge};
-}
-
 std::string amount(uint64_t count) {
   if (count >= 10'000'000) return fmt::format("{:.1f} M", static_cast<double>(count) * 1e-6);
   if (count >= 10'000) return fmt::format("{:.1f} k", static_cast<double>(count) * 1e-3);
@@ -112,38 +108,40 @@ Result<RungResult> compile_rung(Climb& climb) {
 Result<RungResult> record_rung(Climb& climb) {
   for (const auto role : {problem::Role::kSmallest, problem::Role::kShape, problem::Role::kEmulator}) {
     for (const auto& workload : climb.problem.workloads) {
-      if (workload.role == role) climb.cases.push_back({workload, name_of_workload(workload, false), {}, false, {}, {}, {}});
+      if (workload.role == role) climb.cases.push_back(case_of(workload, false));
     }
     if (role == problem::Role::kSmallest) climb.smallest = climb.cases.size();
   }
   const uint64_t shape_seed = Rng(climb.seed).fork("shapes").next();
   for (auto& workload : choose_shapes(climb.problem, shape_seed, climb.options.judge_shapes)) {
-    const WorkloadName name = name_of_workload(workload, true);
-    climb.cases.push_back({std::move(workload), name, {}, false, {}, {}, {}});
+    climb.cases.push_back(case_of(std::move(workload), true));
   }
+  if (climb.options.gpu || climb.options.gpu_elsewhere) climb.real = real_cases(climb.problem);
+  std::vector<Case*> all = pointers_to(climb.cases);
+  for (Case& c : climb.real) all.push_back(&c);
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   const double limit_s = climb.options.record_deadline_s;
-  std::vector<std::optional<Result<std::optional<Outcome>>>> recorded(climb.cases.size());
-  until_failure(climb.cases.size(), climb.options.threads > 0 ? climb.options.threads : available_cores(), [&](uint64_t i) {
+  std::vector<std::optional<Result<std::optional<Outcome>>>> recorded(all.size());
+  until_failure(all.size(), climb.options.threads > 0 ? climb.options.threads : available_cores(), [&](uint64_t i) {
     if (std::chrono::duration<double>(Clock::now() - begin).count() < limit_s) {
-      recorded[i] = record_case(climb, climb.cases[i]);
+      recorded[i] = record_case(climb, *all[i]);
     } else {
-      recorded[i] = Timeout{climb.cases[i].name, fmt::format("recording {} workloads", climb.cases.size()), limit_s};
+      recorded[i] = Timeout{all[i]->name, fmt::format("recording {} workloads", all.size()), limit_s};
     }
     return recorded[i]->has_value() && !recorded[i]->value();
   });
   size_t steps = 0;
-  for (size_t i = 0; i < climb.cases.size(); ++i) {
+  for (size_t i = 0; i < all.size(); ++i) {
     KW_TRY(auto failed, std::move(*recorded[i]));
     if (failed) return RungResult{std::move(failed), ""};
-    steps += climb.cases[i].plan.steps.size();
+    steps += all[i]->plan.steps.size();
   }
   if (!climb.cases.empty()) {
     const plan::Plan& plan = climb.cases.front().plan;   // every plan has the entry's parameters
     climb.problem = problem::asking_for(std::move(climb.problem), [&](const auto& piece) { return plan.find_buffer(piece.name) != nullptr; });
   }
-  return RungResult{std::nullopt, fmt::format("{} workloads, {} steps", climb.cases.size(), steps)};
+  return RungResult{std::nullopt, fmt::format("{} workloads, {} steps", all.size(), steps)};
 }
 
 Result<RungResult> smallest_rung(Climb& climb) {
@@ -185,8 +183,8 @@ Result<RungResult> values_rung(Climb& climb) {
   if (base == nullptr) return RungResult{std::nullopt, "no workload is cheap enough, or none leaves values to choose"};
   std::vector<Case> changed;
   for (problem::Workload& workload : choices) {
-    const WorkloadName name = name_of_workload(workload, true);
-    changed.push_back({std::move(workload), name, base->plan, false, {}, {}, {}});   // a plan depends on shapes alone
+    changed.push_back(case_of(std::move(workload), true));
+    changed.back().plan = base->plan;   // a plan depends on shapes alone
   }
   Tally tally;
   KW_TRY(auto result, run_cases(climb, pointers_to(changed), tally, [&climb](Case& c, int threads, Tally& t) -> Result<RungResult> {

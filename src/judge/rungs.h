@@ -25,18 +25,34 @@ struct WrongPiece {
 // What is known so far; each rung adds to it.
 struct Climb {
   problem::Problem problem;      // once recorded it also asks for the pieces that the candidate writes
-  const std::string candidate_path;
-  const Options& options;
-  const uint64_t seed;
+  std::string candidate_path;
+  Options options;
+  uint64_t seed = 0;
   toolchain::Nvcc nvcc;
-  std::unique_ptr<device::Device> device;
+  std::shared_ptr<device::Device> device;
   toolchain::Compiled compiled;
   std::vector<Case> cases;       // smallest ones first
+  std::vector<Case> real;        // recorded when a GPU is to run them, here or elsewhere
   size_t smallest = 0;           // how many of them are
   std::vector<Correct::Output> metrics;
   int values_run = 0, schedules_run = 0, gpu_run = 0;
   std::optional<WrongPiece> wrong_piece;   // the first that a rung saw
 };
+
+// A climb and the verdict so far: of what is undecided, what the rungs up to here say.
+struct Ascent {
+  Climb climb;
+  Verdict verdict;
+  std::optional<NotChecked> not_checked;   // from the first rung of which the emulator lacks something
+};
+// The rungs that need the candidate's sources, a compiler and the emulator.
+Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
+                            const Progress& progress);
+// The others, if none has decided: they need recorded plans, the problem, the seed and Options::gpu, and of Climb::compiled the names
+// alone. Without a GPU the verdict stays as it is.
+Result<Verdict> climb_on_gpu(Ascent ascent, const Progress& progress);
+// The rungs that climb_on_gpu() climbs.
+std::vector<Rung> gpu_rungs();
 
 struct RungResult {
   std::optional<Outcome> failed;  // none: passed
@@ -52,7 +68,7 @@ Result<RungResult> shapes_rung(Climb& climb);
 Result<RungResult> values_rung(Climb& climb);
 Result<RungResult> schedules_rung(Climb& climb);
 Result<RungResult> pieces_rung(Climb& climb);
-Result<RungResult> full_rung(Climb& climb);       // full.cc: needs Options::gpu
+Result<RungResult> full_rung(Climb& climb);       // full.cc
 
 // What a plan breaks of the problem's interface or the target's limits. `verified`: hashes of the modules known to be sound.
 std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std::set<std::string>& verified);

@@ -57,6 +57,7 @@ struct Options {
   int schedules = 6;                   // besides the first
   std::string cache_dir;               // empty: the default one
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
+  bool gpu_elsewhere = false;          // real workloads are recorded as with `gpu`, for a GPU that is not here (bundle.h)
 };
 
 // --- outcomes -----------------------------------------------------------------------------------------------
