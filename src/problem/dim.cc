@@ -115,6 +115,18 @@ std::pair<Dim, Dim> Dim::split(std::int64_t divisor) const {
   return {std::move(whole), std::move(rest)};
 }
 
+// Of x // m + c with m > 0: x // m. Else nothing.
+const Dim::Quotient* Dim::quotient_plus_constant() const {
+  const Quotient* found = nullptr;
+  for (const auto& [monomial, coefficient] : terms_) {
+    if (monomial.empty()) continue;
+    if (found != nullptr || coefficient != 1 || monomial.size() != 1 || !monomial[0].quotient) return nullptr;
+    found = monomial[0].quotient.get();
+  }
+  if (found == nullptr || found->operation != '/' || found->right.constant().value_or(0) <= 0) return nullptr;
+  return found;
+}
+
 Result<Dim> Dim::floor_divide(const Dim& a, const Dim& b) {
   const auto divisor = b.constant();
   if (divisor && *divisor == 0) return fail(ErrorCode::kInvalid, "a size is divided by zero");
@@ -123,6 +135,14 @@ Result<Dim> Dim::floor_divide(const Dim& a, const Dim& b) {
   if (!divisor) return quotient('/', a, b);
   const auto [whole, rest] = a.split(*divisor);
   if (const auto left = rest.constant()) return add(whole, Dim(floor_quotient(*left, *divisor)));
+  if (const Quotient* inner = rest.quotient_plus_constant(); inner != nullptr && *divisor > 0) {  // (x // m + c) // n = (x + c m) // (m n)
+    const auto shift = rest.terms_.find({});
+    KW_TRY(const std::int64_t both, checked_multiply(*inner->right.constant(), *divisor));
+    KW_TRY(const std::int64_t moved, checked_multiply(*inner->right.constant(), shift == rest.terms_.end() ? 0 : shift->second));
+    KW_TRY(const Dim numerator, add(inner->left, Dim(moved)));
+    KW_TRY(const Dim part, floor_divide(numerator, Dim(both)));
+    return add(whole, part);
+  }
   KW_TRY(const Dim part, quotient('/', rest, b));
   return add(whole, part);
 }

@@ -57,6 +57,7 @@ class Dim {
   static Result<Dim> quotient(char operation, const Dim& a, const Dim& b);
   std::pair<Dim, Dim> split(std::int64_t divisor) const;  // divisor * first + second
   Status insert(Monomial monomial, std::int64_t coefficient);
+  const Quotient* quotient_plus_constant() const;
 
   std::map<Monomial, std::int64_t> terms_;  // no zero coefficients
 };

@@ -229,6 +229,9 @@ TEST(Dim, EqualPolynomialsAreEqual) {
   const Dim half = *Dim::floor_divide(k, 2);
   EXPECT_EQ(*Dim::add(half, *Dim::subtract(k, half)), k);
   EXPECT_EQ(*Dim::floor_divide(*Dim::multiply(6, m), 3), *Dim::multiply(2, m));
+  const Dim quarter = *Dim::floor_divide(*Dim::add(*Dim::floor_divide(*Dim::add(k, 1), 2), 1), 2);  // two convolutions of step 2
+  EXPECT_EQ(quarter, *Dim::floor_divide(*Dim::add(k, 3), 4));
+  for (std::int64_t size = 0; size < 20; ++size) EXPECT_EQ(*quarter.evaluate({{"K", size}}), ((size + 1) / 2 + 1) / 2);
   EXPECT_FALSE(m == k);
   EXPECT_EQ(Dim::add(*Dim::multiply(2, m), -3)->text(), "2*M - 3");
   EXPECT_EQ(*half.evaluate({{"K", 7}}), 3);
