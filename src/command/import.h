@@ -12,9 +12,12 @@
 
 namespace kw::command {
 
+// For one file.
 struct ImportLimits {
   double wall_seconds = 300;
   uint64_t memory_bytes = uint64_t{8} << 30;
+  double admission_seconds = 600;
+  int threads = 0;  // of the reference; 0: all cores
 };
 
 // One file of Python, and what came of it.
@@ -36,16 +39,17 @@ struct Import {
   // kw problem admit.
   std::optional<bool> admitted;
   std::string admission;     // the workload; or what passed that should not have, or why nobody could tell
-  std::vector<std::string> refused_by;   // the names of those cases
+  std::vector<std::string> rejected_by;  // the names of those cases
+  std::vector<std::string> untried;      // what admission left out
 };
 
-// `place`: FILE.py, or FILE.py:CLASS for kind module. Errors are of the machine (no jail, a file that cannot be read);
-// what the Python code does wrong is in the Import.
+// `place`: FILE.py, or FILE.py:CLASS for kind module. Errors are of the machine (no jail, no room for a folder); a file that
+// cannot be read and what the Python code does wrong are in the Import.
 Result<Import> import_file(const problem::PythonPlace& python, const std::string& kind, const std::string& place,
                            const ImportLimits& limits);
 
 // Asks kw problem admit of an imported problem, where a workload is small enough.
-void admit_import(Import& import);
+void admit_import(Import& import, const ImportLimits& limits);
 
 // The table of all of them, and a line of counts for each folder that the files came from; as Markdown or for a terminal.
 std::string import_report(const std::vector<Import>& imports, bool markdown);

@@ -1,4 +1,6 @@
 // Runs python/kernelwright on one file in the jail, and holds its problem against the module's own answer.
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -21,6 +23,7 @@ constexpr uint64_t kAddressSpace = uint64_t{1} << 40;  // tensors of the task ar
 constexpr uint64_t kLongestProblem = 1 << 20;
 constexpr double kMostOperations = 2e10;               // of one evaluation; admission makes about eight
 constexpr std::int64_t kMostMemory = std::int64_t{2} << 30;
+constexpr double kLongestWait = 1e8;                   // seconds that a clock can count
 
 // What untrusted code left: a regular file, no link.
 Result<std::string> left_behind(const std::string& path, uint64_t limit) {
@@ -63,7 +66,7 @@ bool is_identifier(const std::string& name) {
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 // The reference on the module's inputs, against the module's outputs.
-Status compare(Import& import, const problem::Problem& problem, const Json& report, const std::string& folder) {
+Status compare(Import& import, const problem::Problem& problem, const Json& report, const std::string& folder, int threads) {
   const auto check = report.find("check");
   if (check == report.end() || !check->is_object()) {
     import.not_compared = "not run";
@@ -78,12 +81,13 @@ Status compare(Import& import, const problem::Problem& problem, const Json& repo
   problem::EvaluateOptions options;
   options.memory_limit = kMostMemory;
   options.operation_limit = kMostOperations;
+  options.threads = threads;
   KW_TRY(const auto evaluation, problem::evaluate(problem, *workload, inputs, options));
   KW_TRY(import.difference, difference(problem, evaluation, folder + "/outputs"));
   return {};
 }
 
-Status read_answer(Import& import, const std::string& folder) {
+Status read_answer(Import& import, const std::string& folder, int threads) {
   std::error_code ignored;
   std::string name;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
@@ -109,7 +113,7 @@ Status read_answer(Import& import, const std::string& folder) {
     import.reason = "the text is no problem: " + first_line(format_error(problem.error()));
     return {};
   }
-  if (auto done = compare(import, *problem, report, folder + "/" + name + ".check"); !done)
+  if (auto done = compare(import, *problem, report, folder + "/" + name + ".check", threads); !done)
     import.not_compared = first_line(done.error().message);
   return {};
 }
@@ -148,7 +152,11 @@ Result<Import> import_file(const problem::PythonPlace& python, const std::string
   const size_t colon = place.find(".py:");
   const std::string path = colon == std::string::npos ? place : place.substr(0, colon + 3);
   const std::string member = colon == std::string::npos ? "" : place.substr(colon + 3);
-  KW_TRY(const std::string source, read_file(path, 16 << 20));
+  const auto source = read_file(path, 16 << 20);
+  if (!source) {
+    import.reason = source.error().message;
+    return import;
+  }
   KW_TRY(const std::string package, problem::find_python_package());
   KW_TRY(const TempDir folder, TempDir::create("kw-import"));
 
@@ -156,7 +164,7 @@ Result<Import> import_file(const problem::PythonPlace& python, const std::string
   const fs::path asked = fs::absolute(path);
   const std::string task = folder / asked.parent_path().filename().string();
   KW_TRY_VOID(make_folder(task));
-  KW_TRY_VOID(write_file(task + "/" + asked.filename().string(), source));
+  KW_TRY_VOID(write_file(task + "/" + asked.filename().string(), *source));
   kw::Command command;
   command.argv = {python.program, "-I", "-B", "-c",
                   "import sys, runpy; sys.path[:0] = sys.argv.pop(1).split(':'); "
@@ -176,33 +184,44 @@ Result<Import> import_file(const problem::PythonPlace& python, const std::string
   KW_TRY(const ProcessOutcome outcome, run_jailed(command, jail));
   if (outcome.reason != StopReason::kExited) {
     import.reason = describe(outcome);
-  } else if (auto read = read_answer(import, folder / "out"); !read) {
+  } else if (auto read = read_answer(import, folder / "out", limits.threads); !read) {
     import.reason = fmt::format("{}: {}", read.error().message, how_it_ended(outcome));
   }
   if (!import.reason.empty()) import.text.clear();
   return import;
 }
 
-void admit_import(Import& import) {
+void admit_import(Import& import, const ImportLimits& limits) {
+  using Clock = std::chrono::steady_clock;
   const auto problem = problem::parse_problem(import.text, import.name);
   if (!problem) return;
   problem::EvaluateOptions options;
   options.memory_limit = kMostMemory;
   options.operation_limit = kMostOperations;
+  options.threads = limits.threads;
+  options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(limits.admission_seconds, kLongestWait)));
   const problem::Workload* workload = affordable(*problem);
-  if (workload == nullptr) return;
+  if (workload == nullptr) {
+    import.admission = "it has no workload";
+    return;
+  }
   const auto admission = problem::admit(*problem, *workload, 1, options);
   if (!admission) {
-    import.admission = first_line(admission.error().message);
+    import.admission = Clock::now() > options.deadline ? fmt::format("it takes over {:g} s", limits.admission_seconds)
+                                                       : first_line(admission.error().message);
     return;
   }
   import.admitted = admission->admitted();
   import.admission = workload->name;
-  for (const auto& each : admission->cases)
-    if (each.applicable && !each.as_expected) {
-      if (import.refused_by.empty()) import.admission = fmt::format("{}: {}", each.name, each.detail);
-      import.refused_by.push_back(each.name);
+  for (const auto& each : admission->cases) {
+    if (!each.applicable) continue;
+    if (each.as_expected) {
+      if (!each.detail.empty()) import.untried.push_back(fmt::format("{}: {}", each.name, each.detail));
+      continue;
     }
+    if (import.rejected_by.empty()) import.admission = fmt::format("{}: {}", each.name, each.detail);
+    import.rejected_by.push_back(each.name);
+  }
 }
 
 }  // namespace kw::command

@@ -30,8 +30,9 @@ std::vector<std::string> row_of(const Import& import) {
   std::vector<std::string> remarks;
   if (!import.difference) remarks.push_back("not compared: " + import.not_compared);
   if (!import.admission.empty() && import.admitted != true) remarks.push_back((import.admitted ? "" : "not asked: ") + import.admission);
-  if (import.refused_by.size() > 1)
-    remarks.push_back(fmt::format("also {}", fmt::join(import.refused_by.begin() + 1, import.refused_by.end(), ", ")));
+  if (import.rejected_by.size() > 1)
+    remarks.push_back(fmt::format("also {}", fmt::join(import.rejected_by.begin() + 1, import.rejected_by.end(), ", ")));
+  remarks.insert(remarks.end(), import.untried.begin(), import.untried.end());
   if (!import.emulator) remarks.emplace_back("too large for the emulator");
   if (!import.unused.empty()) remarks.push_back(fmt::format("unused: {}", import.unused.size()));
   if (!import.fixed.empty()) remarks.push_back("sizes fixed: " + import.fixed);
@@ -40,7 +41,7 @@ std::vector<std::string> row_of(const Import& import) {
           fmt::format("{}", total(import.native)),
           names(import.opaque),
           compared,
-          import.admitted ? (*import.admitted ? "admitted" : "refused") : "—",
+          import.admitted ? (*import.admitted ? "admitted" : "rejected") : "—",
           fmt::format("{}", fmt::join(remarks, "; "))};
 }
 
@@ -68,18 +69,18 @@ std::string counts_of(const std::string& folder, const std::vector<Import>& impo
   const auto compared = count([](const Import& i) { return i.difference.has_value(); });
   const auto same = count([](const Import& i) { return i.difference && *i.difference <= kSame; });
   const auto admitted = count([](const Import& i) { return i.admitted == true; });
-  const auto refused = count([](const Import& i) { return i.admitted == false; });
+  const auto rejected = count([](const Import& i) { return i.admitted == false; });
   const auto unanswered = count([](const Import& i) { return !i.admitted && !i.admission.empty(); });
   std::string text = fmt::format("{}: {} of {} imported, {} all native, {} with opaque operators; {} compared with PyTorch in fp64, {} within {:.0e}",
                                  folder, imported, imports.size(), native, imported - native, compared, same, kSame);
-  if (admitted + refused + unanswered > 0) text += fmt::format("; {} admitted, {} refused", admitted, refused);
+  if (admitted + rejected + unanswered > 0) text += fmt::format("; {} admitted, {} rejected", admitted, rejected);
   std::map<std::string, int> first;   // by the first case that says so
   for (const Import& import : imports)
-    if (!import.refused_by.empty()) ++first[import.refused_by.front()];
+    if (!import.rejected_by.empty()) ++first[import.rejected_by.front()];
   std::vector<std::string> parts;
   for (const auto& [name, times] : first) parts.push_back(fmt::format("{}: {}", name, times));
   if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
-  if (unanswered > 0) text += fmt::format(", {} too large to ask", unanswered);
+  if (unanswered > 0) text += fmt::format(", {} not asked", unanswered);
   return text + "\n";
 }
 

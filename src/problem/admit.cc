@@ -225,7 +225,9 @@ const Workload* admission_workload(const Problem& problem) {
 Result<Admission> admit(const Problem& problem, const Workload& workload, std::uint64_t seed,
                         const EvaluateOptions& options) {
   const Problem whole = asking_for(problem, [](const TensorDecl&) { return true; });
-  return Admitter(whole, workload, seed, options).run();
+  auto admission = Admitter(whole, workload, seed, options).run();
+  KW_TRY_VOID(seconds_left(options));  // an experiment that had no time left tells nothing
+  return admission;
 }
 
 }  // namespace kw::problem

@@ -100,6 +100,7 @@ class Interpreter {
   }
 
   Status compute(const Node& node, NodeId id) {
+    KW_TRY_VOID(seconds_left(options_));
     const auto& shape = plan_.shapes[static_cast<std::size_t>(id)];
     const std::int64_t count = plan_.counts[static_cast<std::size_t>(id)];
     const auto& sliding = plan_.windows[static_cast<std::size_t>(id)];
@@ -261,8 +262,9 @@ class Interpreter {
     // Where the operands are inputs the plain evaluation will ask for the same call.
     std::optional<PythonPrecision> also;
     if (options_.precision == Precision::kReference) also = honest;
+    KW_TRY(const double left, seconds_left(options_));
     KW_TRY(auto values, options_.python->call(call, plain ? honest : PythonPrecision::kExact, also,
-                                              {options_.memory_limit, options_.python_seconds}));
+                                              {options_.memory_limit, std::min(left, options_.python_seconds)}));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       values_[static_cast<std::size_t>(nodes[i])] = std::move(values[i]);
       answered_.insert(nodes[i]);
@@ -359,6 +361,12 @@ Status check_inputs(const Problem& problem, const Workload& workload,
 }
 
 }  // namespace
+
+Result<double> seconds_left(const EvaluateOptions& options) {
+  const std::chrono::duration<double> left = options.deadline - std::chrono::steady_clock::now();
+  if (left.count() <= 0) return fail(ErrorCode::kLimit, "the time for the reference is over");
+  return left.count();
+}
 
 std::shared_ptr<PythonCalls> make_python_calls() { return std::make_shared<PythonCalls>(); }
 

@@ -6,11 +6,13 @@
 // perfect candidate would round. The result does not depend on the number of threads: reductions have a
 // fixed order.
 // Memory: nodes are freed after their last use; the peak is known before anything is allocated, and a
-// workload over `memory_limit` is a kLimit error that says what it needs. Operations are bounded likewise.
+// workload over `memory_limit` is a kLimit error that says what it needs. Operations are bounded likewise; so is time, which
+// is looked at between operators.
 // Functions of section python run in a jailed process (python_calls.h), one for each call whose answer is not known yet.
 // Errors: inputs of the wrong number, dtype or shape; limits; what a Python function does wrong. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,9 +46,13 @@ struct EvaluateOptions {
   std::uint64_t disturbance = 0;  // seed of the signs in kDisturbed
   bool keep_names = false;        // also return the named intermediates
   double python_seconds = 300;    // for each call of a function of section python
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // Remembers the answers of Python functions; shared by copies of these options.
   std::shared_ptr<PythonCalls> python = make_python_calls();
 };
+
+// Seconds until the deadline; kLimit beyond it.
+Result<double> seconds_left(const EvaluateOptions& options);
 
 struct NamedTensor {
   std::string name;

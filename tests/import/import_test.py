@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -22,16 +23,36 @@ def expect(holds, what, text=""):
         sys.exit(f"import_test: {what}\n{text}")
 
 
+def rows_of(report):
+    return {cells[1]: cells for line in open(report) if line.startswith("|") for cells in [[c.strip() for c in line.split("|")]]}
+
+
+def ended_early(kw, folder):
+    """The report holds what was finished when the command is ended."""
+    report = f"{folder}/early.md"
+    with subprocess.Popen([kw, "problem", "import", "kernelbench", "--out", folder, "--report", report, "--jobs", "2", "tasks/endless.py", "tasks/linear_relu.py"],
+                          cwd=HERE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+        deadline = time.monotonic() + 200
+        while time.monotonic() < deadline and not (os.path.exists(report) and "1 of 2 files so far" in open(report).read()):
+            time.sleep(0.1)
+        command.terminate()
+        command.wait()
+    expect(os.path.exists(report) and "linear_relu" in rows_of(report), "a report of what was finished", "")
+
+
 def main(kw):
     with tempfile.TemporaryDirectory() as folder:
         tasks = [f"tasks/{name}" for name in ("linear_relu.py", "normalised_image.py", "attention.py", "recurrent.py", "kept_tables.py", "no_task.py",
-                                               "outside.py", "random_output.py")]
-        code, out, err = run(kw, "problem", "import", "kernelbench", "--out", folder, "--report", f"{folder}/report.md", *tasks)
+                                               "outside.py", "random_output.py", "absent.py")]
+        code, out, err = run(kw, "problem", "import", "kernelbench", "--out", folder, "--report", f"{folder}/report.md", "--jobs", "2", *tasks)
         if "no Python with torch" in err:
             print("SKIP: " + err.strip())
             return 77
-        expect(code == 1, f"exit code {code}: three of the files are no tasks", out + err)
-        rows = {cells[1]: cells for line in open(f"{folder}/report.md") if line.startswith("|") for cells in [[c.strip() for c in line.split("|")]]}
+        expect(code == 1, f"exit code {code}: four of the files are no tasks", out + err)
+        rows = rows_of(f"{folder}/report.md")
+        expect([name.split("/")[-1].removesuffix(".py") for name in rows][2:] == [task.split("/")[-1].removesuffix(".py") for task in tasks],
+               "the rows are in the order of the files", "\n".join(rows))
+        expect("No such file" in rows["tasks/absent.py"][7], "absent: a file that cannot be read is a row", out)
 
         for name in ("linear_relu", "normalised_image", "attention", "recurrent", "kept_tables"):
             expect(name in rows and rows[name][2] == "yes", f"{name} is imported", out + err)
@@ -62,6 +83,10 @@ def main(kw):
         for name in ("ahead", "places", "scale"):
             expect(not re.search(rf"^  {name}: ", tables, re.M), f"{name} is computed, no input", tables)
         expect("norm_running_mean: f32[" in tables, "running statistics are inputs", tables)
+
+        code, out, err = run(kw, "problem", "import", "kernelbench", "--out", folder, "--admit", "--admit-seconds", "0.001", tasks[0])
+        expect("not asked: it takes over 0.001 s" in out and "0 admitted, 0 rejected, 1 not asked" in out, "admission has a time limit", out + err)
+        ended_early(kw, folder)
 
         code, out, err = run(kw, "problem", "import", "module", "--out", folder, "modules/distances.py:nearest")
         expect(code == 0 and re.search(r"distances +yes", out), "a function is imported", out + err)

@@ -1,0 +1,4 @@
+"""A task that never ends."""
+
+while True:
+    pass
