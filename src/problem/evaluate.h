@@ -67,4 +67,17 @@ struct Evaluation {
 Result<Evaluation> evaluate(const Problem& problem, const Workload& workload,
                             const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options = {});
 
+// The value of every node, for evaluations that differ from this one in little. At Precision::kReference.
+using NodeValues = std::vector<std::vector<double>>;  // by node; empty where no output needs it
+
+// kLimit where all of them together are more than the limit of memory.
+Result<NodeValues> evaluate_nodes(const Problem& problem, const Workload& workload,
+                                  const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options = {});
+
+// evaluate() of a problem or inputs that differ from those of `before` in the nodes `changed` alone (an input is a node):
+// computes what depends on them, and no further than values differ.
+Result<Evaluation> evaluate_changed(const Problem& problem, const Workload& workload,
+                                    const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options,
+                                    const NodeValues& before, const std::vector<NodeId>& changed);
+
 }  // namespace kw::problem

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "problem/inputs.h"
 #include "problem/plan_memory.h"
@@ -10,7 +11,7 @@
 namespace kw::problem {
 namespace {
 
-constexpr double kMostOperations = 4e9;
+constexpr double kMostOperations = 1e10;  // of the experiments with inputs, and of those with operators
 constexpr std::size_t kMostNamed = 3;  // in a detail
 constexpr std::uint64_t kDraws = 4;    // a scalar may be drawn again as it was
 
@@ -22,6 +23,55 @@ std::string listed(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i > 0 ? ", " : "") + names[i];
   if (names.size() > kMostNamed) text += fmt::format(" and {} more", names.size() - kMostNamed);
   return text;
+}
+
+// Evaluations of what is admitted with something changed. What the change cannot reach is not computed again, where there is
+// memory for the values of all nodes.
+class Changes {
+ public:
+  Changes(const Admitting& a, const NodeShapes& known) : a_(a), known_(known) {
+    if (auto values = evaluate_nodes(a.problem, a.workload, a.inputs, a.options)) before_ = std::move(*values);
+  }
+
+  // Operations, when these nodes are changed.
+  double cost(const std::vector<NodeId>& changed) const {
+    if (before_.empty()) return known_.operations;
+    std::vector<bool> reached(known_.live.size(), false);
+    for (const NodeId id : changed) reached[static_cast<std::size_t>(id)] = true;
+    double operations = 0;
+    for (std::size_t id = 0; id < reached.size(); ++id) {
+      for (const NodeId operand : a_.problem.graph.nodes[id].operands)
+        if (reached[static_cast<std::size_t>(operand)]) reached[id] = true;
+      if (reached[id] && known_.live[id]) operations += known_.work[id];
+    }
+    return operations;
+  }
+
+  Result<Evaluation> evaluate(const Problem& problem, const std::vector<tensor::Tensor>& inputs, const std::vector<NodeId>& changed) const {
+    if (before_.empty()) return problem::evaluate(problem, a_.workload, inputs, a_.options);
+    return evaluate_changed(problem, a_.workload, inputs, a_.options, before_, changed);
+  }
+
+ private:
+  const Admitting& a_;
+  const NodeShapes& known_;
+  NodeValues before_;
+};
+
+// Which of them may be tried for kMostOperations: the cheap ones first, so that most are.
+std::vector<bool> affordable(const std::vector<double>& costs) {
+  std::vector<std::size_t> order(costs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return costs[x] < costs[y]; });
+  std::vector<bool> chosen(costs.size(), false);
+  double spent = 0;
+  for (const std::size_t i : order) chosen[i] = (spent += costs[i]) <= kMostOperations || i == order.front();
+  return chosen;
+}
+
+std::string untried(const std::vector<bool>& chosen) {
+  const auto left = std::count(chosen.begin(), chosen.end(), false);
+  return left == 0 ? "" : fmt::format("{} of {} were not tried: the workload is large", left, chosen.size());
 }
 
 // --- inputs -------------------------------------------------------------------------------------------------
@@ -45,16 +95,18 @@ Result<bool> leaves_budget(const Admitting& a, const Evaluation& other) {
   return false;
 }
 
-Result<AdmissionCase> every_input_matters(const Admitting& a, double cost) {
+Result<AdmissionCase> every_input_matters(const Admitting& a, const Changes& changes) {
   AdmissionCase made = work_case("every input matters");
+  std::vector<std::vector<NodeId>> nodes(a.inputs.size());  // by input: where it enters the graph
+  for (std::size_t id = 0; id < a.problem.graph.nodes.size(); ++id)
+    if (const Node& node = a.problem.graph.nodes[id]; node.op == Op::kInput)
+      nodes[static_cast<std::size_t>(node.input)].push_back(static_cast<NodeId>(id));
+  std::vector<double> costs;
+  for (const auto& each : nodes) costs.push_back(changes.cost(each));
+  const std::vector<bool> chosen = affordable(costs);
   std::vector<std::string> idle;
-  double spent = 0;
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
-    if (a.inputs[i].size() == 0) continue;
-    if ((spent += cost) > kMostOperations && i > 0) {
-      made.detail = fmt::format("only the first {} of {} were tried", i, a.inputs.size());
-      break;
-    }
+    if (a.inputs[i].size() == 0 || !chosen[i]) continue;
     const TensorDecl& input = a.problem.inputs[i];
     KW_TRY(const Distribution own, distribution_of(input, a.workload));
     std::vector<tensor::Tensor> inputs = a.inputs;
@@ -62,7 +114,7 @@ Result<AdmissionCase> every_input_matters(const Admitting& a, double cost) {
     for (std::uint64_t draw = 0; !matters && draw < kDraws; ++draw) {
       KW_TRY(inputs[i], fill(input.dtype, a.inputs[i].shape(), another(own, input.dtype), ~a.seed - draw,
                              a.problem.name + "/" + input.name));
-      const auto other = evaluate(a.problem, a.workload, inputs, a.options);
+      const auto other = changes.evaluate(a.problem, inputs, nodes[i]);
       if (!other) {  // the reference refuses these values
         matters = true;
       } else {
@@ -71,6 +123,7 @@ Result<AdmissionCase> every_input_matters(const Admitting& a, double cost) {
     }
     if (!matters) idle.push_back("'" + input.name + "'");
   }
+  made.detail = untried(chosen);
   if (idle.empty()) return made;
   made.as_expected = false;
   made.detail = fmt::format("no output depends on {} by more than its budget: a kernel need not read {}", listed(idle),
@@ -157,38 +210,49 @@ class OtherWorkloads {
   bool evaluated_ = false;
 };
 
-Result<AdmissionCase> every_operator_matters(const Admitting& a, const NodeShapes& known) {
-  AdmissionCase made = work_case("every operator matters");
-  std::vector<std::string> idle;
-  Problem changed = a.problem;
-  OtherWorkloads others(a);
-  double spent = 0;
-  std::size_t skipped = 0;
+struct LeftOut {
+  NodeId node, operand;  // the one that takes its place
+};
+
+std::vector<LeftOut> what_to_leave_out(const Problem& problem, const NodeShapes& known) {
+  std::vector<LeftOut> found;
   for (std::size_t id = 0; id < known.shapes.size(); ++id) {
-    const Node& node = a.problem.graph.nodes[id];
+    const Node& node = problem.graph.nodes[id];
     if (!known.live[id] || known.counts[id] == 0 || !may_be_left_out(node)) continue;
-    bool matters = true;
     for (const NodeId operand : node.operands) {
       const auto o = static_cast<std::size_t>(operand);
       if (known.shapes[o] != known.shapes[id] && !(known.counts[o] == known.counts[id] && node.operands.size() == 1)) continue;
-      if (a.problem.graph.nodes[o].kind != node.kind || a.problem.graph.nodes[o].op == Op::kConstant) continue;
-      if ((spent += known.operations) > kMostOperations) {
-        ++skipped;
-        continue;
-      }
-      Node& left_out = changed.graph.nodes[id];
-      left_out.op = Op::kReshape;
-      left_out.operands = {operand};
-      const auto other = evaluate(changed, a.workload, a.inputs, a.options);
-      if (other && same_bits(*other, a.reference) && !others.tell_apart(changed)) matters = false;
-      left_out = node;
+      if (problem.graph.nodes[o].kind != node.kind || problem.graph.nodes[o].op == Op::kConstant) continue;
+      found.push_back({static_cast<NodeId>(id), operand});
     }
-    if (!matters) idle.push_back(place_of(a.problem, node));
   }
-  if (skipped > 0) made.detail = fmt::format("{} were not tried: the workload is large", skipped);
+  return found;
+}
+
+AdmissionCase every_operator_matters(const Admitting& a, const NodeShapes& known, const Changes& changes) {
+  AdmissionCase made = work_case("every operator matters");
+  const std::vector<LeftOut> all = what_to_leave_out(a.problem, known);
+  std::vector<double> costs;
+  for (const LeftOut& each : all) costs.push_back(changes.cost({each.node}));
+  const std::vector<bool> chosen = affordable(costs);
+  std::vector<NodeId> idle;
+  Problem changed = a.problem;
+  OtherWorkloads others(a);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!chosen[i] || (!idle.empty() && idle.back() == all[i].node)) continue;
+    Node& left_out = changed.graph.nodes[static_cast<std::size_t>(all[i].node)];
+    left_out.op = Op::kReshape;
+    left_out.operands = {all[i].operand};
+    const auto other = changes.evaluate(changed, a.inputs, {all[i].node});
+    if (other && same_bits(*other, a.reference) && !others.tell_apart(changed)) idle.push_back(all[i].node);
+    left_out = a.problem.graph.nodes[static_cast<std::size_t>(all[i].node)];
+  }
+  made.detail = untried(chosen);
   if (idle.empty()) return made;
+  std::vector<std::string> places;
+  for (const NodeId id : idle) places.push_back(place_of(a.problem, a.problem.graph.nodes[static_cast<std::size_t>(id)]));
   made.as_expected = false;
-  made.detail = fmt::format("leaving out {} changes no bit of any output on these inputs", listed(idle));
+  made.detail = fmt::format("leaving out {} changes no bit of any output on these inputs", listed(places));
   return made;
 }
 
@@ -269,11 +333,11 @@ AdmissionCase no_product_collapses(const Problem& problem, const NodeShapes& kno
 
 Result<std::vector<AdmissionCase>> needed_work(const Admitting& admitting) {
   KW_TRY(const NodeShapes known, node_shapes(admitting.problem, admitting.workload.axes));
+  const Changes changes(admitting, known);
   std::vector<AdmissionCase> cases;
-  KW_TRY(AdmissionCase inputs, every_input_matters(admitting, known.operations));
+  KW_TRY(AdmissionCase inputs, every_input_matters(admitting, changes));
   cases.push_back(std::move(inputs));
-  KW_TRY(AdmissionCase operators, every_operator_matters(admitting, known));
-  cases.push_back(std::move(operators));
+  cases.push_back(every_operator_matters(admitting, known, changes));
   cases.push_back(no_product_collapses(admitting.problem, known));
   return cases;
 }

@@ -124,8 +124,9 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
     known.lengths.push_back(length_of(node, known, *shape));
     KW_TRY(const std::int64_t count, tensor::element_count(*shape));
     KW_TRY_VOID(check_node(problem, node, known, axes, *shape, count));
+    double work = 0;
     if (known.live[known.shapes.size()]) {
-      double work = static_cast<double>(count);
+      work = static_cast<double>(count);
       const OpGroup group = op_group(node.op);
       if (node.op == Op::kMatmul || node.op == Op::kConv || node.op == Op::kConvTranspose) {
         work *= 2 * known.lengths.back();
@@ -147,6 +148,7 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
       }
       known.operations += work;
     }
+    known.work.push_back(work);
     known.shapes.push_back(std::move(*shape));
     known.counts.push_back(count);
   }

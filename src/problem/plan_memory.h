@@ -21,7 +21,8 @@ struct NodeShapes {
   std::vector<std::vector<WindowNumbers>> windows;  // by node, of those that have them
   std::vector<std::vector<NodeId>> freed;  // by node: operands whose last reader it is
   std::vector<bool> live;                  // by node: an output needs it
-  double operations = 0;
+  std::vector<double> work;                // by node: operations
+  double operations = 0;                   // all together
   double matmul_operations = 0;
   double peak_bytes = 0;
 };
