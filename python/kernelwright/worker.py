@@ -126,6 +126,10 @@ def make_modes(torch, keeping):
     class Operators(TorchDispatchMode):
         """What that comes to, with what C++ decides: autocast, randomness."""
 
+        @classmethod
+        def _should_skip_dynamo(cls):   # torch.compile is off, and importing it only to skip this takes longer than most calls
+            return False
+
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             if torch.Tag.nondeterministic_seeded in func.tags:
                 raise Refused(f"it draws random numbers ({func}); take them as an input")
@@ -194,7 +198,7 @@ def import_torch(packages):
     import torch
 
     torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.set_deterministic_debug_mode("warn")   # use_deterministic_algorithms() imports torch.compile's world
     # Attention by its formula: the fused operators take a seed, whether or not they drop anything.
     torch.backends.cuda.enable_flash_sdp(False)
     torch.backends.cuda.enable_mem_efficient_sdp(False)
