@@ -70,6 +70,7 @@ Result<Invocation> bind(const Command& command, std::map<std::string, std::strin
 // The families of the table, one file each.
 Command asm_command();
 Command judge_command();
+Command profile_command();
 std::vector<Command> plan_commands();
 std::vector<Command> device_commands();
 std::vector<Command> problem_commands();

@@ -38,6 +38,7 @@ struct RunOptions {
   bool check_races = false;
   bool check_uninitialised = false;
   bool count = false;
+  bool count_sites = false;            // with count: StepReport::sites
   int threads = 0;                     // 0: all cores
   // 0: issue order and round-robin warps. Others permute the order of independent steps, blocks and warps.
   uint64_t schedule_seed = 0;
@@ -58,6 +59,7 @@ struct StepReport {
   std::vector<emu::Finding> findings;
   emu::Counters counters;
   uint64_t warp_instructions = 0;
+  std::vector<emu::SiteCounters> sites;
 };
 
 struct RunReport {

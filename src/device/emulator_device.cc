@@ -118,6 +118,7 @@ class EmulatedPlan final : public LoadedPlan {
       emulator.check_races = options.check_races;
       emulator.check_uninitialised = options.check_uninitialised && memory_->tracks_initialised();
       emulator.count = options.count;
+      emulator.count_sites = options.count_sites;
       emulator.threads = options.threads;
       emulator.schedule_seed = options.schedule_seed;
       emulator.async_completion = options.late_completion ? emu::Options::Completion::kLate : emu::Options::Completion::kEager;
@@ -136,6 +137,7 @@ class EmulatedPlan final : public LoadedPlan {
       entry.completed = done->completed;
       entry.findings = std::move(done->findings);
       entry.counters = done->counters;
+      entry.sites = std::move(done->sites);
       entry.warp_instructions = done->warp_instructions;
       findings += entry.findings.size();
       report.total.add(done->counters);

@@ -102,6 +102,7 @@ void Block::begin(uint64_t linear_index, Observer* observer) {
     w.live = threads == kLanes ? kFull : (1u << threads) - 1;
     w.interrupted = false;
     w.waiting = 0;
+    s.executed = 0;
     for (int lane = 0; lane < kLanes && s.deepest_local != 0; ++lane) {
       std::memset(w.local + size_t{w.local_stride} * static_cast<size_t>(lane), kPoison, s.deepest_local);
     }
@@ -136,6 +137,7 @@ bool Block::step(uint64_t quantum) {
     const Turn turn = run_warp(s, quantum);
     current_ = nullptr;
     context_.executed += s.steps;
+    s.executed += s.steps;
     *clock_ += s.steps;
     s.steps = 0;
     if (context_.stopped) return false;
@@ -160,6 +162,10 @@ bool Block::step(uint64_t quantum) {
 }
 
 void Block::end() {
+  uint64_t busiest = 0;
+  for (const auto& s : warps_) busiest = std::max(busiest, s->executed);
+  context_.counters.busiest_warps = busiest;
+  context_.counters.busiest_block = context_.executed;
   if (context_.observer != nullptr) context_.observer->block_end(context_);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emu/run_warp.h"
+#include "emu/site_counters.h"
 
 namespace kw::emu {
 
@@ -28,9 +29,6 @@ struct LaunchPlan {
   uint32_t stack_bytes = 0;          // local memory per thread
   double deadline = 0;               // steady clock, seconds; 0 = none
 };
-
-// Counts of one host thread.
-using CountTable = std::unordered_map<const Code*, std::unique_ptr<CodeCounts>>;
 
 struct BarrierState {
   uint32_t arrived = 0;              // threads

@@ -93,12 +93,13 @@ Wavefronts count_wavefronts(const uint64_t* offsets, Mask lanes, unsigned bytes)
   return result;
 }
 
-void count_access(Counters& counters, Space space, Access how, const uint64_t* addresses, Mask lanes, unsigned bytes) {
-  const uint64_t total = static_cast<uint64_t>(std::popcount(lanes)) * bytes;
+AccessCount count_access(Counters& counters, Space space, Access how, const uint64_t* addresses, Mask lanes, unsigned bytes) {
+  AccessCount added{static_cast<uint64_t>(std::popcount(lanes)) * bytes, 0, 0, 0};
   if (how == Access::kAsyncRead) {
-    counters.cp_async_global_bytes += total;
-    counters.cp_async_sectors += count_sectors(addresses, lanes, bytes);
-    return;
+    added.sectors = count_sectors(addresses, lanes, bytes);
+    counters.cp_async_global_bytes += added.bytes;
+    counters.cp_async_sectors += added.sectors;
+    return added;
   }
   SpaceCounters* of = nullptr;
   switch (space) {
@@ -115,22 +116,26 @@ void count_access(Counters& counters, Space space, Access how, const uint64_t* a
   }
   if (how == Access::kAtomic) {
     ++of->atomic_requests;
-    of->atomic_bytes += total;
-    return;
+    of->atomic_bytes += added.bytes;
+    return added;
   }
   const bool reads = how == Access::kRead || how == Access::kMatrixRead;
   const Direction direction = reads ? loads(*of) : stores(*of);
   ++direction.requests;
-  direction.bytes += total;
+  direction.bytes += added.bytes;
   if (space == Space::kShared) {
     const Wavefronts passes = count_wavefronts(addresses, lanes, bytes);
-    direction.wavefronts += passes.needed;
-    direction.ideal += passes.ideal;
+    added.wavefronts = passes.needed;
+    added.ideal_wavefronts = passes.ideal;
   } else if (space == Space::kLocal) {
-    direction.sectors += count_local_sectors(addresses, lanes, bytes);
+    added.sectors = count_local_sectors(addresses, lanes, bytes);
   } else if (space == Space::kGlobal || space == Space::kNone) {
-    direction.sectors += count_sectors(addresses, lanes, bytes);
+    added.sectors = count_sectors(addresses, lanes, bytes);
   }
+  direction.wavefronts += added.wavefronts;
+  direction.ideal += added.ideal_wavefronts;
+  direction.sectors += added.sectors;
+  return added;
 }
 
 }  // namespace kw::emu

@@ -11,8 +11,13 @@
 
 namespace kw::emu {
 
-void count_access(Counters& counters, ptx::Space space, Access how, const uint64_t* addresses, Mask lanes,
-                  unsigned bytes);
+// What was added: sectors in global and local memory, wavefronts in shared memory.
+struct AccessCount {
+  uint64_t bytes = 0;
+  uint32_t sectors = 0, wavefronts = 0, ideal_wavefronts = 0;
+};
+AccessCount count_access(Counters& counters, ptx::Space space, Access how, const uint64_t* addresses, Mask lanes,
+                         unsigned bytes);
 
 uint32_t count_sectors(const uint64_t* addresses, Mask lanes, unsigned bytes);
 struct Wavefronts { uint32_t needed = 0, ideal = 0; };

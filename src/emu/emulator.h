@@ -29,6 +29,7 @@ struct Options {
   bool check_races = false;          // shared and global
   bool check_uninitialised = false;  // reads of shared, global and local bytes never written
   bool count = false;                // Counters beyond instruction counts
+  bool count_sites = false;          // with count: LaunchReport::sites
   int threads = 0;                   // 0: all cores
   uint64_t schedule_seed = 0;        // 0: round robin; others permute warps and blocks, and move clocks and %smid
   enum class Completion : uint8_t { kEager, kLate } async_completion = Completion::kEager;
@@ -47,6 +48,7 @@ struct LaunchReport {
   bool completed = false;
   std::vector<Finding> findings;
   Counters counters;                 // instruction counts always, the rest with Options::count; zero when stopped
+  std::vector<SiteCounters> sites;   // with Options::count_sites: each PTX instruction that was executed, in order
   std::string output;                // of vprintf, in block order
   uint64_t warp_instructions = 0;
 };

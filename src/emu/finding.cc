@@ -1,5 +1,7 @@
 #include "emu/finding.h"
 
+#include <algorithm>
+
 namespace kw::emu {
 
 std::string_view name_of(Finding::Kind kind) {
@@ -92,6 +94,10 @@ void Counters::add(const Counters& other) {
   barriers += other.barriers;
   blocks += other.blocks;
   warps += other.warps;
+  busiest_block = std::max(busiest_block, other.busiest_block);
+  busiest_warps += other.busiest_warps;
+  block_sectors_load += other.block_sectors_load;
+  launch_sectors += other.launch_sectors;
 }
 
 bool merge_finding(std::vector<Finding>& into, Finding finding, uint64_t limit) {

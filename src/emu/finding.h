@@ -80,8 +80,26 @@ struct Counters {
   uint64_t cp_async_global_bytes = 0, cp_async_sectors = 0;
   uint64_t tensor_operations = 0;                        // multiply-adds × 2, sparse counted as dense/2
   uint64_t barriers = 0, blocks = 0, warps = 0;
-  void add(const Counters& other);
+  // Warp instructions of the launch's busiest block; and, summed over blocks, of each block's busiest warp.
+  uint64_t busiest_block = 0, busiest_warps = 0;
+  // With Options::count_sites: distinct 32-byte sectors of global memory that a block loads, summed over blocks; and that
+  // the launch touches.
+  uint64_t block_sectors_load = 0, launch_sectors = 0;
+  void add(const Counters& other);   // busiest_block: the larger one
 };
 std::string_view name_of(Counters::Class instruction_class);
+
+// What one instruction of a launch did.
+struct SiteCounters {
+  static constexpr size_t kMostAddresses = 4096;
+  Party party;                           // instruction, PTX line and source place; block, warp and lane mean nothing
+  Counters::Class instruction_class = Counters::kOther;
+  uint64_t warps = 0, threads = 0;       // executions, and the threads in them
+  ptx::Space space = ptx::Space::kNone;  // of its memory accesses; of an asynchronous copy: global
+  uint64_t requests = 0, bytes = 0, sectors = 0;
+  uint64_t wavefronts = 0, ideal_wavefronts = 0;   // in shared memory
+  uint64_t address_passes = 0;           // atomics: passes when lanes that name one address go one after another
+  uint64_t addresses = 0;                // atomics: distinct addresses, at most kMostAddresses
+};
 
 }  // namespace kw::emu

@@ -11,6 +11,7 @@
 #include "emu/block.h"
 #include "emu/emulator.h"
 #include "emu/observer.h"
+#include "emu/site_counters.h"
 #include "emu/stall_watch.h"
 
 namespace kw::emu {
@@ -250,28 +251,6 @@ struct Launcher {
   }
 };
 
-void count_instructions(const CodeCounts& counts, const Code& code, Counters& into) {
-  for (uint32_t b = 0; b < code.blocks.size(); ++b) {
-    int64_t entries = static_cast<int64_t>(counts.entries[b]), lanes = static_cast<int64_t>(counts.lanes[b]);
-    for (uint32_t i = code.blocks[b].begin; i < code.blocks[b].end; ++i) {
-      if (!counts.partial.empty()) {
-        if (auto it = counts.partial.find(i); it != counts.partial.end()) {
-          entries += it->second.entries;
-          lanes += it->second.lanes;
-        }
-      }
-      const Insn& insn = code.insns[i];
-      if (!insn.counted) continue;
-      into.warp_instructions[insn.instruction_class] += static_cast<uint64_t>(entries);
-      into.thread_instructions[insn.instruction_class] += static_cast<uint64_t>(lanes);
-      if (insn.ends_block && (static_cast<Terminator>(insn.aux) == Terminator::kBranch || static_cast<Terminator>(insn.aux) == Terminator::kBranchIndexed)) {
-        into.branches += static_cast<uint64_t>(entries);
-      }
-    }
-  }
-  into.divergent_branches += counts.divergent_branches;
-}
-
 LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
   LaunchReport report;
   report.completed = launcher.stop_after.load() == ~uint64_t{0};
@@ -295,6 +274,12 @@ LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
   for (uint64_t n : report.counters.warp_instructions) report.warp_instructions += n;
   report.counters.blocks = launcher.blocks;
   report.counters.warps = launcher.blocks * launcher.plan.warps;
+  if (launcher.options.count_sites && launcher.observers != nullptr) {
+    std::vector<const CountTable*> tables;
+    for (const Tally& tally : tallies) tables.push_back(&tally.counts);
+    report.sites = site_counters(tables, launcher.observers->sites(), launcher.launch, *launcher.plan.kernel->entry);
+    report.counters.launch_sectors = launcher.observers->sites().sectors.size();
+  }
   return report;
 }
 

@@ -1,11 +1,14 @@
 #include "emu/observer.h"
 
+#include <mutex>
+
 #include "emu/concurrent_access.h"
 #include "emu/count_access.h"
 #include "emu/global_shadow.h"
 #include "emu/initialised.h"
 #include "emu/ordered_races.h"
 #include "emu/race.h"
+#include "emu/site_counters.h"
 #include "emu/site_table.h"
 
 namespace kw::emu {
@@ -17,6 +20,8 @@ struct SharedState {
   SiteTable sites;
   std::unique_ptr<GlobalShadow> unordered;   // at most one of the two
   std::unique_ptr<OrderedRaces> ordered;
+  std::mutex mutex;
+  SiteTotals totals;                         // of the observers that are gone
 };
 
 class BlockObserver final : public Observer {
@@ -26,9 +31,18 @@ class BlockObserver final : public Observer {
     if (shared.unordered != nullptr) view_ = std::make_unique<GlobalShadow::View>(*shared.unordered);
   }
 
+  ~BlockObserver() override {
+    if (!options_.count_sites) return;
+    const std::lock_guard lock(shared_.mutex);
+    shared_.totals.add(sites_.totals());
+  }
+
   void access(Warp& warp, const Insn& insn, Space space, Access how, const uint64_t* addresses, Mask lanes,
               unsigned bytes) override {
-    if (options_.count) count_access(counters_, space, how, addresses, lanes, bytes);
+    if (options_.count) {
+      const AccessCount added = count_access(counters_, space, how, addresses, lanes, bytes);
+      if (options_.count_sites) sites_.access(warp, insn, space, how, addresses, lanes, bytes, added);
+    }
     if (options_.check_uninitialised) initialised_.access(warp, insn, space, how, addresses, lanes, bytes);
     if (!options_.check_races) return;
     if (space == Space::kShared) {
@@ -83,6 +97,7 @@ class BlockObserver final : public Observer {
   }
   void block_end(BlockContext& block) override {
     if (options_.check_races) races_.end(block);
+    if (options_.count_sites) sites_.block_end(counters_);
     block.counters.add(counters_);
   }
 
@@ -102,6 +117,7 @@ class BlockObserver final : public Observer {
   std::unique_ptr<GlobalShadow::View> view_;
   const SiteTable::CodeSites* code_ = nullptr;
   Counters counters_;
+  SiteCounting sites_;
 };
 
 class ObserverOfLaunch final : public LaunchObserver {
@@ -123,6 +139,8 @@ class ObserverOfLaunch final : public LaunchObserver {
     if (shared_.unordered == nullptr) return {};
     return shared_.unordered->finish(launch_.program->memory(), options_.max_findings);
   }
+
+  const SiteTotals& sites() const override { return shared_.totals; }
 
  private:
   const Launch& launch_;

@@ -53,11 +53,15 @@ struct Observer {
   // at block_end (instruction counts are the scheduler's).
 };
 
+struct SiteTotals;
+
 struct LaunchObserver {
   virtual ~LaunchObserver() = default;
   virtual std::unique_ptr<Observer> make_observer() = 0;   // any thread
   // After every block ended: races between blocks, in address order.
   virtual std::vector<Finding> finish() = 0;
+  // After every observer is gone: what they counted of each instruction (Options::count_sites).
+  virtual const SiteTotals& sites() const = 0;
 };
 // `one_interleaving`: the blocks run on one thread in an interleaving that is the same in every run
 // (KernelInfo::order_sensitive), so order between blocks is followed through atomics and fences.

@@ -73,6 +73,7 @@ struct WarpState {
   std::vector<std::unique_ptr<Frame>> frames;        // in use
   std::vector<std::unique_ptr<Frame>> spare_frames;
   uint64_t steps = 0;            // warp instructions executed in this turn
+  uint64_t executed = 0;         // … and in the turns before, since the block began
   uint64_t stamp = 0;
   uint64_t frame_bytes = 0;      // banks of the frames in use
   uint32_t deepest_local = 0;    // bytes of local memory a thread may have touched

@@ -59,7 +59,7 @@ std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std
     violation.notes = status.error().notes;
     return violation;
   }
-  for (const toolchain::Argument& argument : arguments_of(climb.problem, c.workload).arguments) {
+  for (const toolchain::Argument& argument : toolchain::arguments_of(climb.problem, c.workload).arguments) {
     if (is_as_declared(c.plan.find_buffer(argument.name), argument)) continue;
     violation.message = fmt::format("the plan's buffer '{}' is not the problem's", argument.name);
     violation.notes = {"candidates do not write the recorder's files"};

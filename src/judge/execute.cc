@@ -2,25 +2,12 @@
 
 #include <cmath>
 
-#include "base/check.h"
 #include "judge/pattern.h"
 #include "judge/values.h"
 #include "problem/inputs.h"
 
 namespace kw::judge {
 namespace {
-
-toolchain::Argument tensor_argument(toolchain::Argument::Kind kind, const problem::TensorDecl& declaration,
-                                    const problem::Workload& workload) {
-  toolchain::Argument argument;
-  argument.kind = kind;
-  argument.name = declaration.name;
-  argument.dtype = std::string(tensor::name_of(declaration.dtype));
-  auto shape = problem::shape_of(declaration, workload);
-  KW_CHECK(shape.has_value());  // the workload was checked
-  argument.shape = *shape;
-  return argument;
-}
 
 std::span<const uint8_t> as_u8(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
@@ -54,33 +41,6 @@ Result<Execution> call(device::LoadedPlan& loaded, const problem::Problem& probl
 Case case_of(problem::Workload workload, bool chosen_by_judge) {
   WorkloadName name{workload.name, workload.axes, chosen_by_judge};
   return {std::move(workload), std::move(name), {}, false, {}, {}, {}};
-}
-
-toolchain::Workload arguments_of(const problem::Problem& problem, const problem::Workload& workload) {
-  using Kind = toolchain::Argument::Kind;
-  toolchain::Workload out;
-  for (const auto& input : problem.inputs) out.arguments.push_back(tensor_argument(Kind::kInput, input, workload));
-  for (const auto& output : problem.outputs) out.arguments.push_back(tensor_argument(Kind::kOutput, output, workload));
-  for (const auto& piece : problem.pieces) out.arguments.push_back(tensor_argument(Kind::kPiece, piece, workload));
-  for (const auto& [name, value] : workload.axes) {
-    toolchain::Argument argument;
-    argument.kind = Kind::kInteger;
-    argument.name = name;
-    argument.integer = value;
-    out.arguments.push_back(argument);
-  }
-  for (const auto& attribute : problem.attributes) {
-    toolchain::Argument argument;
-    argument.name = attribute.name;
-    argument.kind = Kind::kReal;
-    argument.real = attribute.value;
-    if (std::abs(attribute.value) < 0x1p53 && attribute.value == std::trunc(attribute.value)) {
-      argument.kind = Kind::kInteger;  // a float or double parameter takes it too
-      argument.integer = static_cast<int64_t>(attribute.value);
-    }
-    out.arguments.push_back(argument);
-  }
-  return out;
 }
 
 Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads, int64_t memory_limit) {

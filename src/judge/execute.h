@@ -17,7 +17,7 @@
 #include "problem/problem.h"
 #include "problem/tolerance.h"
 #include "tensor/tensor.h"
-#include "toolchain/toolchain.h"
+#include "toolchain/arguments.h"
 
 namespace kw::judge {
 
@@ -33,9 +33,6 @@ struct Case {
 };
 
 Case case_of(problem::Workload workload, bool chosen_by_judge);
-
-// What the recorder may bind a candidate's parameters to.
-toolchain::Workload arguments_of(const problem::Problem& problem, const problem::Workload& workload);
 
 // `memory_limit`: bytes that the reference may need at once; kLimit beyond.
 Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads,

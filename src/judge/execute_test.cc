@@ -12,7 +12,7 @@ TEST(Arguments, WholeAttributesAreIntegers) {
       "reference:\n  y = x * step + eps\nworkloads:\n  smallest one: N=1\n  shape odd: N=3\n",
       "case");
   ASSERT_TRUE(problem) << format_error(problem.error());
-  const toolchain::Workload made = arguments_of(*problem, problem->workloads.front());
+  const toolchain::Workload made = toolchain::arguments_of(*problem, problem->workloads.front());
   int found = 0;
   for (const toolchain::Argument& argument : made.arguments) {
     if (argument.name == "step") {
@@ -72,7 +72,7 @@ TEST_F(Pieces, AreAskedForInTheOrderOfTheReference) {
   EXPECT_TRUE(asked.pieces.empty());
   EXPECT_EQ(problem_.pieces[0].name, "top") << "as assigned, not as listed";
   int offered = 0;
-  for (const auto& argument : arguments_of(problem_, problem_.workloads[0]).arguments) {
+  for (const auto& argument : toolchain::arguments_of(problem_, problem_.workloads[0]).arguments) {
     if (argument.kind != toolchain::Argument::Kind::kPiece) continue;
     ++offered;
     EXPECT_EQ(argument.shape, (std::vector<int64_t>{3, 1}));

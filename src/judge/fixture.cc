@@ -26,19 +26,7 @@ std::vector<std::string> words(const std::string& text) {
   return out;
 }
 
-// `named` as seen from the folder of `file`, or from one above it: fixtures name files by their path in the tree
-// that holds both, wherever the command is given.
-Result<std::string> resolve(const std::string& file, int line, const std::string& named) {
-  std::error_code error;
-  for (fs::path folder = fs::absolute(file, error).parent_path();; folder = folder.parent_path()) {
-    fs::path path = (folder / named).lexically_normal();
-    if (!path.has_filename()) path = path.parent_path();   // "folder/"
-    if (!named.empty() && fs::exists(path, error)) return path.string();
-    if (folder == folder.parent_path()) break;
-  }
-  Error missing{ErrorCode::kNotFound, fmt::format("there is no '{}' in the folder of this file or above", named), Span{file, line, 0, 0}, {}, {}};
-  return fail(missing);
-}
+constexpr const char* kRemedy = "docs/formats/fixture.md describes fixtures";
 
 // One fixture's text: keys of a head comment, or of a .case file.
 class Reader {
@@ -46,16 +34,11 @@ class Reader {
   explicit Reader(const std::string& file) : in_comment_(file.ends_with(".cu")) { fixture_.file = file; }
 
   Result<Fixture> read(std::string_view text) {
-    std::istringstream in{std::string(text)};
-    for (std::string line; std::getline(in, line);) {
-      ++number_;
-      if (in_comment_) {
-        if (!line.starts_with("//")) break;
-        line.erase(0, line.starts_with("// ") ? 3 : 2);
-      }
-      if (line.ends_with('\r')) line.pop_back();
-      if (line.empty() || line[0] == '#' || line[0] == ' ') continue;
+    KW_TRY(const std::vector<KeyedLine> lines, keyed_lines(text, fixture_.file, kRemedy));
+    for (const KeyedLine& line : lines) {
+      number_ = line.line;
       KW_TRY_VOID(item(line));
+      last_key_ = line.key;
     }
     Fixture& f = fixture_;
     number_ = 0;
@@ -75,7 +58,7 @@ class Reader {
 
  private:
   tl::unexpected<Error> wrong(const std::string& what) const {
-    return fail(Error{ErrorCode::kInvalid, what, Span{fixture_.file, number_, 0, 0}, {}, {"docs/formats/fixture.md describes fixtures"}});
+    return fail(Error{ErrorCode::kInvalid, what, Span{fixture_.file, number_, 0, 0}, {}, {kRemedy}});
   }
 
   // Each of `given` is one of `known`.
@@ -87,17 +70,12 @@ class Reader {
     return {};
   }
 
-  Status item(const std::string& line) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) return wrong("expected 'key: value', '# remark' or an indented remark");
-    const std::string key = line.substr(0, colon);
-    // One blank after the colon belongs to the key, further ones to the text.
-    std::string value = line.substr(colon + 1);
-    if (value.starts_with(' ')) value.erase(0, 1);
+  Status item(const KeyedLine& line) {
+    const auto& [number, key, value] = line;
     const bool repeats = key == "says" || key == "replace" || key == "with";
     if (!keys_.insert(key).second && !repeats) return wrong(fmt::format("'{}' is said twice", key));
-    if (key == "problem") { KW_TRY(fixture_.problem, resolve(fixture_.file, number_, value)); }
-    else if (key == "base" || key == "candidate") { KW_TRY(fixture_.candidate, resolve(fixture_.file, number_, value)); }
+    if (key == "problem") { KW_TRY(fixture_.problem, find_above(fixture_.file, number, value)); }
+    else if (key == "base" || key == "candidate") { KW_TRY(fixture_.candidate, find_above(fixture_.file, number, value)); }
     else if (key == "target") {
       fixture_.targets = words(value);
       for (const std::string& target : fixture_.targets)
@@ -109,14 +87,8 @@ class Reader {
       fixture_.rungs = words(value);
       KW_TRY_VOID(words_among(fixture_.rungs, "rung", rung_names()));
     } else if (key == "says") KW_TRY_VOID(says(value));
-    else if (key == "replace") {
-      // Several in a row are several lines to be found together.
-      if (last_key_ == "replace") fixture_.edits.back().replace += "\n" + value;
-      else fixture_.edits.push_back({value, ""});
-    } else if (key == "with") {
-      if (fixture_.edits.empty()) return wrong("'with' needs a 'replace' before it");
-      std::string& with = fixture_.edits.back().with;
-      with += (last_key_ == "with" ? "\n" : "") + value;
+    else if (key == "replace" || key == "with") {
+      if (!add_edit(fixture_.edits, line, last_key_)) return wrong("'with' needs a 'replace' before it");
     } else if (key == "host-deadline" || key == "record-deadline" || key == "kernel-deadline") {
       double& seconds = key[0] == 'h'   ? fixture_.host_deadline_s
                         : key[0] == 'r' ? fixture_.record_deadline_s
@@ -127,7 +99,6 @@ class Reader {
     } else {
       return wrong("unknown key '" + key + "'");
     }
-    last_key_ = key;
     return {};
   }
 
@@ -159,7 +130,7 @@ Status add_candidates(const std::string& file, const std::string& name, std::vec
     fixture.name = problem.candidates.size() == 1 ? name : name + "/" + fs::path(each.path).stem().string();
     fixture.verdict = "correct";
     fixture.targets = {each.target};
-    KW_TRY(fixture.candidate, resolve(file, each.span.line, each.path));
+    KW_TRY(fixture.candidate, find_above(file, each.span.line, each.path));
     out.push_back(std::move(fixture));
   }
   return {};
@@ -217,15 +188,7 @@ Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
 Result<std::string> materialise(const Fixture& fixture, const std::string& folder) {
   if (fixture.edits.empty()) return fixture.candidate;
   KW_TRY(std::string text, read_file(fixture.candidate, kMaxText));
-  for (const Edit& edit : fixture.edits) {
-    const size_t at = text.find(edit.replace);
-    const auto wrong = [&](std::string_view what) {
-      return fail(Error{ErrorCode::kInvalid, fmt::format("{} {} '{}'", fixture.candidate, what, edit.replace), Span{fixture.file, 0, 0, 0}, {}, {}});
-    };
-    if (edit.replace.empty() || at == std::string::npos) return wrong("has no");
-    if (text.find(edit.replace, at + 1) != std::string::npos) return wrong("has more than once:");
-    text.replace(at, edit.replace.size(), edit.with);
-  }
+  KW_TRY(text, edited(std::move(text), fixture.edits, fixture.candidate, fixture.file));
   KW_TRY_VOID(make_folder(folder));
   const std::string path = folder + "/" + fs::path(fixture.name).filename().string() + ".cu";
   KW_TRY_VOID(write_file(path, text));

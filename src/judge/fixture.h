@@ -8,21 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/keyed_text.h"
 #include "base/result.h"
 #include "judge/verdict.h"
 
 namespace kw::judge {
-
-struct Edit {
-  std::string replace, with;         // `replace` occurs exactly once in the base
-};
 
 struct Fixture {
   std::string name;                  // "wrong/last_element": the path below the suite's folder, without extension
   std::string file;                  // where it is written
   std::string problem;               // path of the problem file
   std::string candidate;             // path of the candidate; with edits, of the file that they change
-  std::vector<Edit> edits;
+  std::vector<TextEdit> edits;
   std::vector<std::string> targets;  // judged for each
   std::string verdict;
   std::vector<std::string> rungs;    // one of which must decide; none for correct

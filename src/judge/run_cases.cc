@@ -125,7 +125,7 @@ Result<RungResult> not_run(const Error& error) {
 Result<std::optional<Outcome>> record_case(const Climb& climb, Case& c) {
   toolchain::RecordOptions options;
   options.wall_seconds = climb.options.host_deadline_s;
-  KW_TRY(auto recorded, toolchain::record(climb.compiled, arguments_of(climb.problem, c.workload), options));
+  KW_TRY(auto recorded, toolchain::record(climb.compiled, toolchain::arguments_of(climb.problem, c.workload), options));
   if (const auto* reason = std::get_if<toolchain::Unrecordable>(&recorded)) return from_recorder(climb, c, *reason);
   c.plan = std::move(std::get<plan::Plan>(recorded));
   return std::nullopt;

@@ -69,7 +69,7 @@ Result<AsmInfo> asm_info(const std::string& ptx, const std::string& subject, con
   if (const std::string ptxas = find_tool("ptxas"); ptxas.empty()) {
     info.missing.push_back("ptxas, for registers and spills: `make setup`");
   } else {
-    KW_TRY(auto outcome, run_tool({ptxas, "-v", "-arch=" + target_name, "-o", cubin, folder / "kernel.ptx"}, folder.path()));
+    KW_TRY(auto outcome, run_tool({ptxas, "-v", "-lineinfo", "-arch=" + target_name, "-o", cubin, folder / "kernel.ptx"}, folder.path()));
     if (!outcome.succeeded()) {
       Error error{ErrorCode::kInvalid, fmt::format("ptxas refuses {}: {}", subject, describe(outcome)), {}, {}, {}};
       error.notes.push_back(outcome.err.substr(0, 2000));
@@ -80,7 +80,7 @@ Result<AsmInfo> asm_info(const std::string& ptx, const std::string& subject, con
 
     std::vector<std::string> argv;
     if (const std::string nvdisasm = find_tool("nvdisasm"); !nvdisasm.empty()) {
-      argv = {nvdisasm, "-c", cubin};
+      argv = {nvdisasm, "-c", "-g", cubin};
     } else if (const std::string cuobjdump = find_tool("cuobjdump"); !cuobjdump.empty()) {
       argv = {cuobjdump, "-sass", cubin};
     }

@@ -101,6 +101,70 @@ void count(std::string_view form, SassFacts& facts) {
   facts.local_stores += base == "STL";
 }
 
+// `//## File "/a/b.cu", line 12`, also with more after it.
+std::optional<std::pair<std::string, uint32_t>> place_named(std::string_view line) {
+  constexpr std::string_view kFile = "//## File \"", kLine = "\", line ";
+  const size_t begin = line.find(kFile), middle = line.find(kLine);
+  if (begin == std::string_view::npos || middle == std::string_view::npos || middle < begin + kFile.size()) return std::nullopt;
+  uint32_t number = 0;
+  std::from_chars(line.data() + middle + kLine.size(), line.data() + line.size(), number);
+  return std::pair{std::string(line.substr(begin + kFile.size(), middle - begin - kFile.size())), number};
+}
+
+// "$__internal_1_$__cuda_sm3x_div_rn_noftz_f32_slowpath" → "div_rn_noftz_f32"; empty for other calls.
+std::string slow_path_called(std::string_view line) {
+  constexpr std::string_view kRoutine = "$__cuda_sm";
+  const size_t at = line.find(kRoutine);
+  if (at == std::string_view::npos) return "";
+  std::string_view name = line.substr(at + kRoutine.size());
+  name = name.substr(0, name.find(')'));
+  name.remove_prefix(std::min(name.size(), name.find('_') + 1));
+  if (name.ends_with("_slowpath")) name.remove_suffix(9);
+  return std::string(name);
+}
+
+// Registers "R12" in a text, as numbers.
+template <typename See>
+void each_register(std::string_view text, See see) {
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    const bool begins = text[i] == 'R' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1])));
+    if (!begins || !std::isdigit(static_cast<unsigned char>(text[i + 1]))) continue;
+    int number = 0;
+    std::from_chars(text.data() + i + 1, text.data() + text.size(), number);
+    see(number);
+  }
+}
+
+// How many global loads are on their way before one is waited for. A branch waits for none of them by itself, but what
+// comes after it belongs to another run of straight code.
+class Flights {
+ public:
+  void see(std::string_view base, std::string_view form, std::string_view line) {
+    const size_t comma = line.find(',');
+    bool needed = base == "BRA" || base == "EXIT" || base == "CALL" || base == "BAR";
+    each_register(base == "LDG" && comma != std::string_view::npos ? line.substr(comma) : line, [&](int number) {
+      needed = needed || std::count(pending_.begin(), pending_.end(), number) > 0;
+    });
+    if (needed) land();
+    if (base != "LDG" || comma == std::string_view::npos) return;
+    ++in_flight_;
+    each_register(line.substr(0, comma), [&](int number) {
+      for (uint32_t i = 0; i < std::max(1u, width_of(form) / 4); ++i) pending_.push_back(number + static_cast<int>(i));
+    });
+  }
+  void land() {
+    groups_ += in_flight_ > 0;
+    loads_ += in_flight_;
+    in_flight_ = 0;
+    pending_.clear();
+  }
+  double average() const { return groups_ == 0 ? 0 : static_cast<double>(loads_) / static_cast<double>(groups_); }
+
+ private:
+  std::vector<int> pending_;
+  uint64_t in_flight_ = 0, loads_ = 0, groups_ = 0;
+};
+
 // The number before `unit`: "64 registers" → 64.
 uint64_t number_before(std::string_view text, std::string_view unit) {
   const size_t at = text.find(unit);
@@ -125,20 +189,48 @@ std::string_view quoted(std::string_view text) {
 
 std::vector<SassFacts> sass_facts(std::string_view disassembly) {
   std::vector<SassFacts> out;
+  std::optional<std::pair<std::string, uint32_t>> place;
+  Flights flights;
+  const auto close = [&] {
+    if (out.empty()) return;
+    flights.land();
+    SassFacts& facts = out.back();
+    facts.loads_in_flight = flights.average();
+    facts.accesses = joined(std::move(facts.accesses));
+    std::stable_sort(facts.local_places.begin(), facts.local_places.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+  };
+  const auto open = [&](std::string_view kernel) {
+    close();
+    out.push_back({});
+    out.back().kernel = std::string(kernel);
+    place.reset();
+    flights = {};
+  };
   each_line(disassembly, [&](std::string_view line) {
     const std::string_view text = trimmed(line);
     constexpr std::string_view kSection = ".text.", kFunction = "Function : ";
     if (text.substr(0, kSection.size()) == kSection && text.back() == ':') {
-      out.push_back({});
-      out.back().kernel = std::string(text.substr(kSection.size(), text.size() - kSection.size() - 1));
+      open(text.substr(kSection.size(), text.size() - kSection.size() - 1));
     } else if (text.substr(0, kFunction.size()) == kFunction) {
-      out.push_back({});
-      out.back().kernel = std::string(text.substr(kFunction.size()));
+      open(text.substr(kFunction.size()));
+    } else if (auto named = place_named(text)) {
+      place = std::move(named);
     } else if (auto form = opcode_of(line); form && !out.empty()) {
-      count(*form, out.back());
+      SassFacts& facts = out.back();
+      count(*form, facts);
+      const std::string_view base = form->substr(0, form->find('.'));
+      flights.see(base, *form, text.substr(static_cast<size_t>(form->data() - text.data())));
+      if (base == "CALL") {
+        if (std::string name = slow_path_called(text); !name.empty()) ++facts.slow_paths[name];
+      }
+      if ((base != "LDL" && base != "STL") || !place) return;
+      const auto known = std::find_if(facts.local_places.begin(), facts.local_places.end(),
+                                      [&](const auto& p) { return p.line == place->second && p.file == place->first; });
+      if (known != facts.local_places.end()) ++known->count;
+      else facts.local_places.push_back({place->first, place->second, 1});
     }
   });
-  for (SassFacts& facts : out) facts.accesses = joined(std::move(facts.accesses));
+  close();
   return out;
 }
 

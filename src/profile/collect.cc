@@ -1,0 +1,284 @@
+#include "profile/collect.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <span>
+
+#include "base/demangle.h"
+#include "base/near_miss.h"
+#include "device/device.h"
+#include "problem/inputs.h"
+#include "toolchain/arguments.h"
+#include "toolchain/asm_info.h"
+
+namespace kw::profile {
+namespace {
+
+Result<toolchain::Compiled> compile(const std::string& path, const Options& options) {
+  KW_TRY(auto nvcc, toolchain::find_nvcc());
+  toolchain::Candidate candidate;
+  candidate.path = path;
+  candidate.target = options.target;
+  KW_TRY(auto compiled, toolchain::compile(nvcc, candidate));
+  if (const auto* errors = std::get_if<toolchain::CompileErrors>(&compiled)) {
+    Error error{ErrorCode::kInvalid, fmt::format("{} does not compile: {}", path, errors->summary()), {}, {}, {}};
+    error.notes.push_back(errors->log.substr(0, 2000));
+    return fail(std::move(error));
+  }
+  return std::move(std::get<toolchain::Compiled>(compiled));
+}
+
+Result<plan::Plan> record(const toolchain::Compiled& compiled, const problem::Problem& problem, const problem::Workload& workload) {
+  KW_TRY(auto recorded, toolchain::record(compiled, toolchain::arguments_of(problem, workload)));
+  if (const auto* reason = std::get_if<toolchain::Unrecordable>(&recorded)) {
+    Error error{ErrorCode::kInvalid, fmt::format("workload {} cannot be recorded: {}", workload.name, reason->message), {}, {}, reason->notes};
+    if (reason->place.line > 0) error.span = reason->place;
+    return fail(std::move(error));
+  }
+  return std::move(std::get<plan::Plan>(recorded));
+}
+
+Result<const problem::Workload*> workload_to_profile(const problem::Problem& problem, const std::string& name) {
+  if (!name.empty()) {
+    if (const problem::Workload* found = problem.find_workload(name)) return found;
+    std::vector<std::string> names;
+    for (const auto& workload : problem.workloads) names.push_back(workload.name);
+    return fail(ErrorCode::kNotFound, "{} has no workload '{}': it has {}", problem.file, name, fmt::join(names, ", "));
+  }
+  for (const auto role : {problem::Role::kReal, problem::Role::kEmulator}) {
+    for (const auto& workload : problem.workloads) {
+      if (workload.role == role) return &workload;
+    }
+  }
+  if (problem.workloads.empty()) return fail(ErrorCode::kInvalid, "{} has no workload: add one", problem.file);
+  return &problem.workloads.back();
+}
+
+double buffer_bytes(const plan::Plan& plan, const std::set<uint32_t>& buffers) {
+  double sum = 0;
+  for (const uint32_t index : buffers) sum += static_cast<double>(plan.buffers[index].bytes);
+  return sum;
+}
+
+// By kernel, in the order of first launches.
+std::vector<std::pair<std::string, Launched>> launches_of(const plan::Plan& plan) {
+  std::vector<std::pair<std::string, Launched>> out;
+  std::map<std::string, std::set<uint32_t>> buffers;
+  for (const plan::Step& step : plan.steps) {
+    const auto* launch = std::get_if<plan::Launch>(&step.action);
+    if (launch == nullptr) continue;
+    auto at = std::find_if(out.begin(), out.end(), [&](const auto& each) { return each.first == launch->kernel; });
+    if (at == out.end()) {
+      at = out.insert(out.end(), {launch->kernel, {}});
+      at->second.source_file = step.source_file;
+      at->second.source_line = step.source_line;
+    }
+    Launched& to = at->second;
+    const uint64_t blocks = uint64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2];
+    ++to.launches;
+    to.blocks += blocks;
+    for (const plan::Relocation& relocation : launch->relocations) {
+      if (relocation.target.in_buffer()) buffers[launch->kernel].insert(relocation.target.buffer);
+    }
+    if (blocks < to.largest_blocks) continue;
+    to.largest_blocks = blocks;
+    to.grid = launch->grid;
+    to.block = launch->block;
+    to.threads = launch->block[0] * launch->block[1] * launch->block[2];
+    to.dynamic_shared_bytes = launch->dynamic_shared_bytes;
+  }
+  for (auto& [kernel, launched] : out) launched.buffer_bytes = buffer_bytes(plan, buffers[kernel]);
+  return out;
+}
+
+Status add_code_facts(Subject& subject, const plan::Plan& plan, const Options& options) {
+  for (const plan::Module& module : plan.modules) {
+    const bool launched = std::any_of(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) {
+      return module.ptx.find(kernel.mangled) != std::string::npos;
+    });
+    if (!launched) continue;
+    KW_TRY(auto info, toolchain::asm_info(module.ptx, subject.candidate, options.target));
+    for (const std::string& missing : info.missing) subject.notes.push_back("not there: " + missing);
+    for (Kernel& kernel : subject.kernels) {
+      for (auto& each : info.kernels) {
+        if (each.ptx.kernel != kernel.mangled) continue;
+        kernel.ptx = std::move(each.ptx);
+        kernel.resources = std::move(each.resources);
+        kernel.sass = std::move(each.sass);
+      }
+    }
+  }
+  for (Kernel& kernel : subject.kernels) {
+    if (!kernel.resources) continue;
+    kernel.occupancy = arch::occupancy(*subject.target, static_cast<int>(kernel.resources->registers),
+                                       static_cast<int64_t>(kernel.resources->shared_bytes) + kernel.launched.dynamic_shared_bytes,
+                                       static_cast<int>(kernel.launched.threads));
+  }
+  return {};
+}
+
+struct Counted {
+  const problem::Workload* workload = nullptr;
+  plan::Plan plan;
+  size_t covered = 0;
+};
+
+// The workload to count: one that runs in an emulator and launches the kernels of the profiled one, as many as can be.
+Result<Counted> workload_to_count(const Subject& subject, const toolchain::Compiled& compiled, const plan::Plan& profiled) {
+  const problem::Problem& problem = *subject.problem;
+  Counted best;
+  const auto consider = [&](const problem::Workload& workload, plan::Plan plan) {
+    const auto launches = launches_of(plan);
+    const auto covered = static_cast<size_t>(std::count_if(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) {
+      return std::any_of(launches.begin(), launches.end(), [&](const auto& each) { return each.first == kernel.mangled; });
+    }));
+    if (best.workload != nullptr && covered <= best.covered) return;
+    best = {&workload, std::move(plan), covered};
+  };
+  if (subject.workload.role != problem::Role::kReal) {
+    consider(*problem.find_workload(subject.workload.name), profiled);
+    return best;
+  }
+  for (const auto role : {problem::Role::kEmulator, problem::Role::kShape, problem::Role::kSmallest}) {
+    for (const auto& workload : problem.workloads) {
+      if (workload.role != role || (best.workload != nullptr && best.covered == subject.kernels.size())) continue;
+      KW_TRY(auto plan, record(compiled, problem, workload));
+      consider(workload, std::move(plan));
+    }
+  }
+  if (best.workload == nullptr) return fail(ErrorCode::kInvalid, "{} has no workload that an emulator can run: add one of role emulator", problem.file);
+  return best;
+}
+
+void add_sites(std::vector<emu::SiteCounters>& to, std::vector<emu::SiteCounters> from) {
+  for (emu::SiteCounters& site : from) {
+    const auto at = std::find_if(to.begin(), to.end(), [&](const auto& each) { return each.party.ptx_line == site.party.ptx_line; });
+    if (at == to.end()) {
+      to.push_back(std::move(site));
+      continue;
+    }
+    at->warps += site.warps;
+    at->threads += site.threads;
+    at->requests += site.requests;
+    at->bytes += site.bytes;
+    at->sectors += site.sectors;
+    at->wavefronts += site.wavefronts;
+    at->ideal_wavefronts += site.ideal_wavefronts;
+    at->address_passes += site.address_passes;
+    at->addresses = std::max(at->addresses, site.addresses);
+  }
+}
+
+Status count(Subject& subject, Counted counted, const Options& options) {
+  const problem::Problem& problem = *subject.problem;
+  subject.counted_workload = *counted.workload;
+  KW_TRY(subject.counted_cost, problem::cost_of(problem, subject.counted_workload));
+  KW_TRY(const auto inputs, problem::make_inputs(problem, subject.counted_workload, options.seed));
+  auto emulator = device::make_emulator();
+  const auto launches = launches_of(counted.plan);
+  KW_TRY(auto loaded, emulator->load(counted.plan));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (counted.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
+    const auto bytes = inputs[i].bytes();
+    KW_TRY_VOID(loaded->write(problem.inputs[i].name, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
+  }
+  device::RunOptions run;
+  run.count = run.count_sites = true;
+  run.threads = options.threads;
+  run.deadline_s = options.deadline_s;
+  KW_TRY(auto report, loaded->run(run));
+  if (!report.completed) {
+    const device::StepReport* step = report.first_with_finding();
+    Error error{ErrorCode::kInvalid, fmt::format("workload {} does not run to its end{}", subject.counted_workload.name,
+                                                 step == nullptr ? fmt::format(" within {} s", options.deadline_s) : ": " + step->findings.front().message), {}, {}, {}};
+    error.notes = {fmt::format("`kw judge {} {}` tells more", problem.file, subject.candidate)};
+    return fail(std::move(error));
+  }
+  const bool matmul = subject.counted_cost.operations > 0;
+  const double scale = matmul ? subject.cost.operations / subject.counted_cost.operations
+                              : (subject.cost.input_bytes + subject.cost.output_bytes) /
+                                    std::max(1.0, subject.counted_cost.input_bytes + subject.counted_cost.output_bytes);
+  for (Kernel& kernel : subject.kernels) {
+    kernel.scale = scale;
+    for (const auto& [name, launched] : launches) {
+      if (name != kernel.mangled) continue;
+      kernel.counted = true;
+      kernel.counted_launched = launched;
+    }
+    for (device::StepReport& step : report.steps) {
+      const auto* launch = std::get_if<plan::Launch>(&counted.plan.steps[step.step].action);
+      if (launch == nullptr || launch->kernel != kernel.mangled) continue;
+      kernel.counters.add(step.counters);
+      add_sites(kernel.sites, std::move(step.sites));
+    }
+    if (!kernel.counted) {
+      subject.notes.push_back(fmt::format("{} is launched by {} but by no workload that an emulator can run: nothing of it is counted",
+                                          kernel.name, subject.workload.name));
+    }
+  }
+  return {};
+}
+
+// What a node's values are kept in, as far as the reference says: through what only moves them.
+std::optional<tensor::DType> dtype_of(const problem::Problem& problem, problem::NodeId id) {
+  for (;;) {
+    const problem::Node& node = problem.graph.nodes[static_cast<size_t>(id)];
+    if (node.dtype) return node.dtype;
+    if (node.op == problem::Op::kInput) return problem.inputs[static_cast<size_t>(node.input)].dtype;
+    if (problem::op_group(node.op) != problem::OpGroup::kMove || node.operands.size() != 1) return std::nullopt;
+    id = node.operands.front();
+  }
+}
+
+std::optional<tensor::DType> matmul_dtype(const problem::Problem& problem, const problem::Cost& cost) {
+  if (cost.matmul_operations < 0.5 * cost.operations || cost.operations <= 0) return std::nullopt;
+  std::optional<tensor::DType> widest;
+  for (const problem::Node& node : problem.graph.nodes) {
+    if (node.op != problem::Op::kMatmul && node.op != problem::Op::kConv && node.op != problem::Op::kConvTranspose) continue;
+    for (size_t i = 0; i < 2 && i < node.operands.size(); ++i) {
+      const auto dtype = dtype_of(problem, node.operands[i]);
+      if (dtype && (!widest || tensor::bits_of(*dtype) > tensor::bits_of(*widest))) widest = dtype;
+    }
+  }
+  return widest;
+}
+
+}  // namespace
+
+Result<Subject> collect(const problem::Problem& problem, const std::string& candidate, const Options& options) {
+  Subject subject;
+  subject.problem = &problem;
+  subject.candidate = candidate;
+  KW_TRY(subject.target, arch::find_target(options.target));
+  std::error_code ignored;
+  if (!std::filesystem::exists(candidate, ignored)) {
+    Error error{ErrorCode::kNotFound, "no candidate at '" + candidate + "'", {}, {}, {}};
+    error.notes = {"give a .cu file, or a folder of them"};
+    return fail(std::move(error));
+  }
+  KW_TRY(const problem::Workload* workload, workload_to_profile(problem, options.workload));
+  subject.workload = *workload;
+  KW_TRY(subject.cost, problem::cost_of(problem, subject.workload));
+  subject.matmul_dtype = matmul_dtype(problem, subject.cost);
+  KW_TRY(const auto compiled, compile(candidate, options));
+  subject.source_folder = compiled.source_folder;
+  KW_TRY(const plan::Plan plan, record(compiled, problem, subject.workload));
+  for (auto& [name, launched] : launches_of(plan)) {
+    Kernel kernel;
+    kernel.mangled = name;
+    kernel.name = readable_name(name);
+    subject.launches += launched.launches;
+    kernel.launched = std::move(launched);
+    subject.kernels.push_back(std::move(kernel));
+  }
+  if (subject.kernels.empty()) return fail(ErrorCode::kInvalid, "{} launches no kernel for workload {}: there is nothing to profile", candidate, subject.workload.name);
+  subject.other_steps = plan.steps.size() - subject.launches;
+  KW_TRY_VOID(add_code_facts(subject, plan, options));
+  KW_TRY(Counted counted, workload_to_count(subject, compiled, plan));
+  KW_TRY_VOID(count(subject, std::move(counted), options));
+  estimate_all(subject);
+  return subject;
+}
+
+}  // namespace kw::profile

@@ -1,0 +1,26 @@
+// From (problem, candidate, target) to what is known of it, with no GPU: compiled and recorded as the judge does, the
+// compiler's own report and machine code, and the emulator's counters. The counters come from a workload that an
+// emulator can run; grids, buffers and bytes from the one that is profiled, which nothing executes.
+// Errors: what the candidate does wrong as well (it does not compile, cannot be recorded, faults): the judge is the one
+// that tells more about it. Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "profile/subject.h"
+
+namespace kw::profile {
+
+struct Options {
+  std::string target = "sm_80";
+  std::string workload;          // to profile; empty: the first real one, else the emulator's
+  uint64_t seed = 1;             // of the inputs of the counted workload
+  int threads = 0;               // host threads for emulation; 0: all
+  double deadline_s = 60;        // of the emulated workload
+};
+
+// `problem` must outlive the result.
+Result<Subject> collect(const problem::Problem& problem, const std::string& candidate, const Options& options);
+
+}  // namespace kw::profile

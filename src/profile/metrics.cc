@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profile/profile.h"
+#include "profile/tools.h"
+
+namespace kw::profile {
+namespace {
+
+double of(uint64_t n) { return static_cast<double>(n); }
+
+class List {
+ public:
+  std::string kernel;
+  void exact(std::string name, double value, std::string unit, std::string source) { add(std::move(name), value, std::move(unit), std::move(source), Grade::kExact); }
+  void estimated(std::string name, double value, std::string unit, std::string source = "estimate") {
+    add(std::move(name), value, std::move(unit), std::move(source), Grade::kEstimated);
+  }
+  std::vector<Metric> metrics;
+
+ private:
+  void add(std::string name, double value, std::string unit, std::string source, Grade grade) {
+    metrics.push_back({std::move(name), value, std::move(unit), std::move(source), grade, kernel});
+  }
+};
+
+void of_candidate(const Subject& subject, const Roofline& roofline, List& list) {
+  list.exact("bytes that must move", roofline.bytes, "B", "problem");
+  list.exact("operations", roofline.operations, "", "problem");
+  list.exact("operations of matrix products", roofline.matmul_operations, "", "problem");
+  list.exact("operations per byte", roofline.intensity(), "", "problem");
+  list.exact("peak of DRAM", roofline.bytes_per_second, "B/s", "specification");
+  list.exact(fmt::format("peak of {}", roofline.peak), roofline.operations_per_second, "1/s", "specification");
+  list.exact("operations per byte at which both peaks meet", roofline.ridge(), "", "specification");
+  list.exact("launches", of(subject.launches), "", "plan");
+  list.exact("fills and copies", of(subject.other_steps), "", "plan");
+  list.estimated("floor of the time", roofline.floor_seconds(), "s", "specification");
+  list.estimated("time", subject.seconds, "s");
+}
+
+void of_code(const Kernel& kernel, List& list) {
+  if (kernel.resources) {
+    list.exact("registers a thread", kernel.resources->registers, "", "ptxas");
+    list.exact("bytes spilled", of(kernel.resources->spill_store_bytes), "B", "ptxas");
+    list.exact("bytes read back from spills", of(kernel.resources->spill_load_bytes), "B", "ptxas");
+    list.exact("shared memory, static", of(kernel.resources->shared_bytes), "B", "ptxas");
+    list.exact("blocks an SM", kernel.occupancy.blocks_per_sm, "", "ptxas");
+    list.exact("occupancy", kernel.occupancy.fraction, "", "ptxas");
+  }
+  list.exact("shared memory, dynamic", kernel.launched.dynamic_shared_bytes, "B", "plan");
+  if (!kernel.sass) return;
+  list.exact("instructions in the text", of(kernel.sass->instructions), "", "SASS");
+  list.exact("spilling instructions in the text", of(kernel.sass->local_loads + kernel.sass->local_stores), "", "SASS");
+  uint64_t tensor = 0, slow = 0;
+  for (const auto& [form, count] : kernel.sass->tensor) tensor += count;
+  for (const auto& [routine, count] : kernel.sass->slow_paths) slow += count;
+  list.exact("tensor-core instructions in the text", of(tensor), "", "SASS");
+  list.exact("calls of slow paths in the text", of(slow), "", "SASS");
+  double bytes = 0, loads = 0;
+  for (const auto& access : kernel.sass->accesses) {
+    if (access.space != "global" || access.operation == "st") continue;
+    bytes += of(access.bytes * access.count);
+    loads += of(access.count);
+  }
+  if (loads > 0) list.exact("bytes a thread of a global load in the text", bytes / loads, "B", "SASS");
+  list.exact("global loads in flight", kernel.sass->loads_in_flight, "", "SASS");
+}
+
+void of_counters(const Kernel& kernel, List& list) {
+  using C = emu::Counters;
+  const C& c = kernel.counters;
+  const double instructions = kernel.instructions();
+  double threads = 0;
+  for (const uint64_t n : c.thread_instructions) threads += of(n);
+  const char* from = "emulator";
+  list.exact("warp instructions", instructions, "", from);
+  list.exact("active lanes", share_of(threads, 32 * instructions), "", from);
+  for (int i = 0; i < C::kClasses; ++i) {
+    const auto each = static_cast<C::Class>(i);
+    if (c.warp_instructions[each] != 0) list.exact(fmt::format("share of {} instructions", emu::name_of(each)), share_of(of(c.warp_instructions[each]), instructions), "", from);
+  }
+  list.exact("bytes loaded from global memory", of(c.global.load_bytes + c.cp_async_global_bytes), "B", from);
+  list.exact("bytes stored to global memory", of(c.global.store_bytes), "B", from);
+  if (c.global.load_requests != 0) list.exact("sectors a load request", share_of(of(c.global.sectors_load), of(c.global.load_requests)), "", from);
+  if (c.global.store_requests != 0) list.exact("sectors a store request", share_of(of(c.global.sectors_store), of(c.global.store_requests)), "", from);
+  list.exact("loads of a sector by a block", share_of(of(c.global.sectors_load + c.cp_async_sectors), of(c.block_sectors_load)), "", from);
+  const double ideal = of(c.shared.ideal_wavefronts_load + c.shared.ideal_wavefronts_store + c.ldmatrix.ideal_wavefronts_load + c.cp_async.ideal_wavefronts_store);
+  const double needed = of(c.shared.wavefronts_load + c.shared.wavefronts_store + c.ldmatrix.wavefronts_load + c.cp_async.wavefronts_store);
+  if (ideal > 0) list.exact("shared-memory wavefronts over the ideal", needed / ideal, "", from);
+  list.exact("divergent branches", share_of(of(c.divergent_branches), of(c.branches)), "", from);
+  list.exact("barriers a block", share_of(of(c.barriers), of(c.blocks)), "", from);
+  list.exact("operations of tensor cores", of(c.tensor_operations), "", from);
+  list.exact("busiest block over the average", kernel.work.block_imbalance, "", from);
+  list.exact("busiest warp over the average", kernel.work.warp_imbalance, "", from);
+}
+
+}  // namespace
+
+std::vector<Metric> metrics_of(const Subject& subject, const Roofline& roofline) {
+  List list;
+  of_candidate(subject, roofline, list);
+  for (const Kernel& kernel : subject.kernels) {
+    list.kernel = kernel.name;
+    list.exact("launches", of(kernel.launched.launches), "", "plan");
+    list.exact("blocks of the largest launch", of(kernel.launched.largest_blocks), "", "plan");
+    list.exact("threads a block", kernel.launched.threads, "", "plan");
+    if (kernel.occupancy.blocks_per_sm > 0) {
+      list.exact("waves", of(kernel.launched.largest_blocks) / (kernel.occupancy.blocks_per_sm * std::max(1.0, static_cast<double>(subject.target->part.sm_count))), "", "plan");
+    }
+    of_code(kernel, list);
+    if (kernel.counted) of_counters(kernel, list);
+    list.estimated("bytes from and to DRAM", kernel.work.dram_bytes, "B");
+    list.estimated("bytes between L2 and SMs", kernel.work.l2_bytes, "B");
+    for (int i = 0; i < Time::kResources; ++i) {
+      const auto resource = static_cast<Time::Resource>(i);
+      if (kernel.time.seconds[resource] > 0) list.estimated(fmt::format("time of {}", name_of(resource)), kernel.time.seconds[resource], "s");
+    }
+    list.estimated("time", kernel.time.total, "s");
+  }
+  return std::move(list.metrics);
+}
+
+}  // namespace kw::profile

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/source_text.h"
+#include "base/text_table.h"
+#include "profile/profile.h"
+
+namespace kw::profile {
+namespace {
+
+std::string quantity(double value, const std::string& unit) {
+  if (unit == "s") return value < 1e-3 ? fmt::format("{:.1f} µs", value * 1e6) : value < 1 ? fmt::format("{:.2f} ms", value * 1e3) : fmt::format("{:.2f} s", value);
+  static constexpr const char* kPrefix[] = {"", "k", "M", "G", "T", "P"};
+  size_t prefix = 0;
+  double scaled = value;
+  while (scaled >= 10'000 && prefix + 1 < std::size(kPrefix)) {
+    scaled /= 1000;
+    ++prefix;
+  }
+  std::string number = prefix == 0 && scaled == std::floor(scaled) ? fmt::format("{:.0f}", scaled) : fmt::format("{:.4g}", scaled);
+  if (prefix != 0 || !unit.empty()) number += fmt::format(" {}{}", kPrefix[prefix], unit == "1/s" ? "op/s" : unit);
+  return number;
+}
+
+std::string axes_text(const problem::Workload& workload) {
+  std::string text;
+  for (const auto& [name, value] : workload.axes) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  return fmt::format("{} ({})", workload.name, text);
+}
+
+}  // namespace
+
+std::string page(const Profile& profile) {
+  const Subject& s = profile.subject;
+  const Roofline& r = profile.roofline;
+  std::string out = fmt::format("{}  {} for {} ({})\n", s.problem->name, s.candidate, s.target->name, s.target->part.product);
+  out += fmt::format("  profiled at {}; counted in the emulator at {}\n", axes_text(s.workload), axes_text(s.counted_workload));
+  out += fmt::format("  class       {}: {} must move and {} operations be done, {:.3g} a byte; {} and DRAM meet at {:.3g}\n", name_of(r.by_problem),
+                     quantity(r.bytes, "B"), quantity(r.operations, ""), r.intensity(), r.peak, r.ridge());
+  out += fmt::format("  by counters {}: most of the time goes to {}\n", name_of(r.by_counters), name_of(r.bound));
+  if (!r.conflict.empty()) out += wrap("conflict: " + r.conflict, "  ", 110, 2);
+  out += fmt::format("  time        {} by estimate (nothing ran on a GPU); the floor is {} ({:.1f} times less)\n", quantity(s.seconds, "s"),
+                     quantity(r.floor_seconds(), "s"), r.floor_seconds() > 0 ? s.seconds / r.floor_seconds() : 0.0);
+  for (const Kernel& kernel : s.kernels) {
+    if (s.kernels.size() == 1) break;
+    out += wrap(fmt::format("{:3.0f} %  {} × {}", 100 * kernel.share, kernel.launched.launches, kernel.name), "  ", 110, 7);
+  }
+  for (const std::string& note : s.notes) out += wrap("note: " + note, "  ", 110, 2);
+
+  out += profile.advice.empty() ? "\nNo tool has anything to say.\n" : "\nAdvice, the largest gain first (gains are estimates)\n";
+  size_t number = 0;
+  for (const Advice& advice : profile.advice) {
+    const std::string place = advice.line != 0 ? fmt::format("  {}:{}", advice.file, advice.line) : "";
+    out += fmt::format("\n{}. {}  {:.2f}× {}\n", ++number, advice.tool, advice.gain, advice.question ? "if the answer is yes" : "expected");
+    if (!advice.kernel.empty() || !place.empty()) out += wrap(advice.kernel + place, "   ", 110);
+    out += wrap("saw: " + advice.saw, "   ", 110, 5);
+    out += wrap((advice.question ? "ask: " : "try: ") + advice.try_this, "   ", 110, 5);
+  }
+
+  std::string kernel = "\n";
+  TextTable table({"metric", "value", "grade", "source"}, {Align::kLeft, Align::kRight, Align::kLeft, Align::kLeft});
+  const auto flush = [&] {
+    if (table.rows() == 0) return;
+    out += kernel.empty() ? "\nMetrics of the candidate\n" : fmt::format("\n{}", wrap("Metrics of " + kernel, "", 110));
+    out += table.str(2);
+    table = TextTable({"metric", "value", "grade", "source"}, {Align::kLeft, Align::kRight, Align::kLeft, Align::kLeft});
+  };
+  for (const Metric& metric : profile.metrics) {
+    if (metric.kernel != kernel) {
+      flush();
+      kernel = metric.kernel;
+    }
+    table.add_row({metric.name, quantity(metric.value, metric.unit), std::string(name_of(metric.grade)), metric.source});
+  }
+  flush();
+  return out;
+}
+
+}  // namespace kw::profile

@@ -1,0 +1,25 @@
+#include "profile/profile.h"
+
+#include "profile/tools.h"
+
+namespace kw::profile {
+
+std::string_view name_of(Grade grade) {
+  switch (grade) {
+    case Grade::kExact: return "exact";
+    case Grade::kMeasured: return "measured";
+    case Grade::kEstimated: return "estimated";
+  }
+  return "unknown";
+}
+
+Result<Profile> profile(const problem::Problem& problem, const std::string& candidate, const Options& options) {
+  Profile out;
+  KW_TRY(out.subject, collect(problem, candidate, options));
+  out.roofline = roofline(out.subject);
+  out.advice = advise(out.subject, out.roofline);
+  out.metrics = metrics_of(out.subject, out.roofline);
+  return out;
+}
+
+}  // namespace kw::profile

@@ -1,0 +1,49 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/source_text.h"
+#include "profile/profile.h"
+
+namespace kw::profile {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json json_of(const problem::Workload& workload) {
+  ordered_json axes = ordered_json::object();
+  for (const auto& [name, value] : workload.axes) axes[name] = value;
+  return {{"name", workload.name}, {"axes", axes}};
+}
+
+ordered_json json_of(const Advice& advice) {
+  ordered_json place = nullptr;
+  if (advice.line != 0) place = {{"file", printable_text(advice.file)}, {"line", advice.line}};
+  return {{"tool", advice.tool}, {"kernel", advice.kernel}, {"place", place}, {"saw", advice.saw}, {"try", advice.try_this},
+          {"gain", {{"value", advice.gain}, {"grade", name_of(Grade::kEstimated)}}}, {"question", advice.question}};
+}
+
+ordered_json json_of(const Metric& metric) {
+  return {{"name", metric.name}, {"value", metric.value}, {"unit", metric.unit}, {"source", metric.source}, {"grade", name_of(metric.grade)}, {"kernel", metric.kernel}};
+}
+
+}  // namespace
+
+std::string to_json(const Profile& profile) {
+  const Subject& s = profile.subject;
+  const Roofline& r = profile.roofline;
+  ordered_json out = {{"schema", "kernelwright/profile/1"}, {"problem", s.problem->name}, {"candidate", printable_text(s.candidate)}, {"target", s.target->name},
+                      {"part", s.target->part.product}, {"workload", json_of(s.workload)}, {"counted_workload", json_of(s.counted_workload)}};
+  out["class"] = {{"name", name_of(r.by_problem)}, {"by_counters", name_of(r.by_counters)}, {"bound", name_of(r.bound)},
+                  {"conflict", r.conflict.empty() ? ordered_json(nullptr) : ordered_json(r.conflict)}};
+  out["roofline"] = {{"bytes", r.bytes}, {"operations", r.operations}, {"matmul_operations", r.matmul_operations}, {"intensity", r.intensity()},
+                     {"ridge", r.ridge()}, {"peak", r.peak}, {"operations_per_second", r.operations_per_second}, {"bytes_per_second", r.bytes_per_second}};
+  out["time"] = {{"seconds", s.seconds}, {"floor_seconds", r.floor_seconds()}, {"grade", name_of(Grade::kEstimated)}};
+  out["advice"] = ordered_json::array();
+  for (const Advice& advice : profile.advice) out["advice"].push_back(json_of(advice));
+  out["metrics"] = ordered_json::array();
+  for (const Metric& metric : profile.metrics) out["metrics"].push_back(json_of(metric));
+  out["notes"] = s.notes;
+  return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kw::profile

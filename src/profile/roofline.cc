@@ -1,0 +1,76 @@
+#include "profile/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kw::profile {
+namespace {
+
+constexpr double kDecided = 2;   // times as long
+
+Class class_of(double memory, double compute, double latency) {
+  if (latency > kDecided * std::max(memory, compute)) return Class::kLatency;
+  if (memory > kDecided * compute) return Class::kMemory;
+  if (compute > kDecided * memory) return Class::kCompute;
+  return Class::kMixed;
+}
+
+Class class_by_counters(const Subject& subject, Time::Resource& bound) {
+  std::array<double, Time::kResources> sum{};
+  for (const Kernel& kernel : subject.kernels) {
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += kernel.time.seconds[i];
+  }
+  bound = static_cast<Time::Resource>(std::max_element(sum.begin(), sum.end()) - sum.begin());
+  double compute = 0;
+  for (int i = Time::kIssue; i <= Time::kTensor; ++i) compute = std::max(compute, sum[static_cast<size_t>(i)]);
+  const double memory = std::max({sum[Time::kDram], sum[Time::kL2], sum[Time::kLsu], sum[Time::kAtomics]});
+  const double launches = static_cast<double>(subject.launches + subject.other_steps) * kLaunchSeconds;
+  return class_of(memory, compute, std::max(sum[Time::kLatency], launches));
+}
+
+}  // namespace
+
+std::string_view name_of(Class each) {
+  switch (each) {
+    case Class::kCompute: return "compute-bound";
+    case Class::kMemory: return "memory-bound";
+    case Class::kLatency: return "latency-bound";
+    case Class::kMixed: return "mixed";
+  }
+  return "unknown";
+}
+
+double Roofline::floor_seconds() const { return std::max(memory_seconds, compute_seconds); }
+
+Roofline roofline(const Subject& subject) {
+  Roofline out;
+  const arch::ReferencePart& part = subject.target->part;
+  out.bytes = subject.cost.input_bytes + subject.cost.output_bytes;
+  out.operations = subject.cost.operations;
+  out.matmul_operations = subject.cost.matmul_operations;
+  out.bytes_per_second = part.dram_gbps * 1e9;
+  const bool f64 = subject.has_dtype(tensor::DType::kF64);
+  const double scalar = (f64 && part.fp64_tflops > 0 ? part.fp64_tflops : part.fp32_tflops) * 1e12;
+  out.peak = f64 ? "fp64" : "fp32";
+  double matrix = scalar;
+  if (subject.matmul_dtype) {
+    if (const double peak = tensor_peak(*subject.target, *subject.matmul_dtype); peak > scalar) {
+      matrix = peak;
+      out.peak = fmt::format("tensor cores, {}", tensor::name_of(*subject.matmul_dtype));
+    }
+  }
+  if (out.bytes_per_second > 0) out.memory_seconds = out.bytes / out.bytes_per_second;
+  if (scalar > 0 && matrix > 0) out.compute_seconds = (out.operations - out.matmul_operations) / scalar + out.matmul_operations / matrix;
+  out.operations_per_second = out.compute_seconds > 0 ? out.operations / out.compute_seconds : scalar;
+
+  out.by_problem = class_of(out.memory_seconds, out.compute_seconds, kLaunchSeconds);
+  out.by_counters = class_by_counters(subject, out.bound);
+  if (out.by_problem != out.by_counters) {
+    out.conflict = fmt::format("the problem is {}, but this candidate spends its time as a {} one would ({}); the problem decides which tools run",
+                               name_of(out.by_problem), name_of(out.by_counters), name_of(out.bound));
+  }
+  return out;
+}
+
+}  // namespace kw::profile

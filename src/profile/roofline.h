@@ -1,0 +1,37 @@
+// What bounds a candidate, told twice: by the problem alone, and by what was counted of the candidate. Pure; thread-safe.
+//
+//   by the problem   time to move every input and output byte once at the specified rate, against the time to compute the
+//                    reference's operations at the peak for its dtypes (tensor cores for matrix products)
+//   by counters      the resources of estimate.h, all kernels together
+// One time twice the other or more: memory or compute; else mixed. Both below two launches: latency. When the two disagree,
+// the problem is right: counters describe the candidate's faults (KernelPro, 2026, found that rule to serve better).
+// Williams, Waterman, Patterson, "Roofline: an insightful visual performance model" (2009).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "profile/subject.h"
+
+namespace kw::profile {
+
+enum class Class : uint8_t { kCompute = 1, kMemory = 2, kLatency = 4, kMixed = 8 };   // bits: tools name several
+std::string_view name_of(Class each);   // "memory-bound"
+
+struct Roofline {
+  double bytes = 0, operations = 0, matmul_operations = 0;
+  double bytes_per_second = 0, operations_per_second = 0;   // operations: harmonic mean of what each kind of them may use
+  std::string peak;                  // what the operations run on: "fp32", "tensor cores, f16"
+  double memory_seconds = 0, compute_seconds = 0;
+  double intensity() const { return bytes > 0 ? operations / bytes : 0; }
+  double ridge() const { return bytes_per_second > 0 ? operations_per_second / bytes_per_second : 0; }
+  double floor_seconds() const;      // no candidate is faster
+  Class by_problem = Class::kMixed, by_counters = Class::kMixed;
+  Time::Resource bound = Time::kDram;   // by counters
+  std::string conflict;              // empty: both agree
+};
+
+Roofline roofline(const Subject& subject);
+
+}  // namespace kw::profile

@@ -1,0 +1,72 @@
+// Everything that is known of a candidate at one workload before any tool looks at it. Values.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/occupancy.h"
+#include "emu/finding.h"
+#include "problem/problem.h"
+#include "profile/estimate.h"
+#include "toolchain/ptx_facts.h"
+#include "toolchain/sass_facts.h"
+
+namespace kw::profile {
+
+// How the profiled workload launches a kernel: from the recorded plan.
+struct Launched {
+  uint64_t launches = 0, blocks = 0;             // blocks of all of them
+  std::array<uint32_t, 3> grid{}, block{};       // of the one with the most blocks
+  uint32_t threads = 0, dynamic_shared_bytes = 0;
+  uint64_t largest_blocks = 0;
+  double buffer_bytes = 0;                       // of the buffers that the parameters point into, each once
+  std::string source_file;                       // the host line of the first launch
+  uint32_t source_line = 0;
+};
+
+struct Kernel {
+  std::string mangled, name;
+  toolchain::PtxFacts ptx;
+  std::optional<toolchain::Resources> resources;
+  std::optional<toolchain::SassFacts> sass;
+  Launched launched;
+  arch::Occupancy occupancy;                     // as launched
+  // What the emulator counted, on the workload that is counted.
+  bool counted = false;                          // that one launches the kernel too
+  Launched counted_launched;
+  emu::Counters counters;
+  std::vector<emu::SiteCounters> sites;
+  double scale = 1;                              // work of the profiled workload over that of the counted one
+  Work work;                                     // at the profiled workload
+  Time time;
+  double share = 0;                              // of the estimated time of all kernels
+
+  double requests() const { return static_cast<double>(counters.global.load_requests + counters.global.store_requests); }
+  double instructions() const;                   // of warps, as counted
+};
+
+struct Subject {
+  const problem::Problem* problem = nullptr;
+  const arch::Target* target = nullptr;
+  std::string candidate, source_folder;
+  problem::Workload workload, counted_workload;
+  problem::Cost cost, counted_cost;
+  std::optional<tensor::DType> matmul_dtype;     // of the operands, where most operations are those of a matrix product
+  std::vector<Kernel> kernels;                   // of the profiled workload, the longest first
+  uint64_t launches = 0, other_steps = 0;        // of the profiled plan
+  double seconds = 0;                            // estimated, launches included
+  std::vector<std::string> notes;                // what is missing or stands on other feet
+
+  // How many times faster the candidate becomes when `kernel` does `work` instead, by estimate().
+  double gain(const Kernel& kernel, const Work& work) const;
+  double gain_without(double seconds_saved) const;
+  bool has_dtype(tensor::DType dtype) const;     // of an input or output
+};
+
+// Fills work, time and share of every kernel, seconds, and the order of the kernels.
+void estimate_all(Subject& subject);
+
+}  // namespace kw::profile

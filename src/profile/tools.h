@@ -1,0 +1,42 @@
+// The micro-profiling tools. Each looks at one kernel (or at the candidate as a whole) for one fault: trigger, analysis in
+// numbers, what to change, the gain by estimate.h, the place in the source. Small functions, by theme in tools_*.cc; one table.
+// Deterministic. Pure; thread-safe.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "profile/advice.h"
+#include "profile/roofline.h"
+#include "profile/subject.h"
+
+namespace kw::profile {
+
+struct Tool {
+  std::string_view name;       // "bank_conflicts"
+  std::string_view finds;      // one line
+  unsigned classes = 0;        // Class bits of the problems that it is apt for
+  // One of the two. Advice comes without tool and kernel names.
+  std::optional<Advice> (*of_kernel)(const Subject&, const Kernel&) = nullptr;
+  std::optional<Advice> (*of_candidate)(const Subject&, const Roofline&) = nullptr;
+};
+
+std::span<const Tool> tools();
+std::vector<Tool> memory_tools();
+std::vector<Tool> occupancy_tools();
+std::vector<Tool> instruction_tools();
+std::vector<Tool> parallelism_tools();
+
+// Runs every tool that is apt for the class on every kernel that takes part in the time. The best gain first. Advice whose
+// gain is below kLeastGain is left out, unless it is a question.
+inline constexpr double kLeastGain = 1.02;
+std::vector<Advice> advise(const Subject& subject, const Roofline& roofline);
+
+// For the tools: advice at the place that an instruction came from.
+Advice advice_at(const Subject& subject, const emu::Party& party);
+Advice advice_at_launch(const Kernel& kernel);
+double share_of(double part, double whole);   // 0 when there is no whole
+
+}  // namespace kw::profile
