@@ -6,9 +6,10 @@
 #include <span>
 
 #include "base/demangle.h"
-#include "base/near_miss.h"
 #include "device/device.h"
 #include "problem/inputs.h"
+#include "profile/scale.h"
+#include "profile/shorten.h"
 #include "toolchain/arguments.h"
 #include "toolchain/asm_info.h"
 
@@ -119,60 +120,51 @@ Status add_code_facts(Subject& subject, const plan::Plan& plan, const Options& o
 }
 
 struct Counted {
-  const problem::Workload* workload = nullptr;
+  problem::Workload workload;
   plan::Plan plan;
-  size_t covered = 0;
+  size_t covered = 0;                // kernels of the profiled plan
+  bool shortened = false;
 };
 
 // The workload to count: one that runs in an emulator and launches the kernels of the profiled one, as many as can be.
 Result<Counted> workload_to_count(const Subject& subject, const toolchain::Compiled& compiled, const plan::Plan& profiled) {
   const problem::Problem& problem = *subject.problem;
-  Counted best;
-  const auto consider = [&](const problem::Workload& workload, plan::Plan plan) {
-    const auto launches = launches_of(plan);
-    const auto covered = static_cast<size_t>(std::count_if(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) {
-      return std::any_of(launches.begin(), launches.end(), [&](const auto& each) { return each.first == kernel.mangled; });
-    }));
-    if (best.workload != nullptr && covered <= best.covered) return;
-    best = {&workload, std::move(plan), covered};
-  };
-  if (subject.workload.role != problem::Role::kReal) {
-    consider(*problem.find_workload(subject.workload.name), profiled);
-    return best;
+  const auto recorded = [&](const problem::Workload& workload) { return record(compiled, problem, workload); };
+  if (auto shorter = shorten(problem, subject.workload, profiled, recorded)) {
+    return Counted{std::move(shorter->workload), std::move(shorter->plan), subject.kernels.size(), true};
   }
+  std::optional<Counted> best;
   for (const auto role : {problem::Role::kEmulator, problem::Role::kShape, problem::Role::kSmallest}) {
     for (const auto& workload : problem.workloads) {
-      if (workload.role != role || (best.workload != nullptr && best.covered == subject.kernels.size())) continue;
-      KW_TRY(auto plan, record(compiled, problem, workload));
-      consider(workload, std::move(plan));
+      if (workload.role != role || (best && best->covered == subject.kernels.size())) continue;
+      KW_TRY(auto plan, recorded(workload));
+      const auto launches = launches_of(plan);
+      const auto covered = static_cast<size_t>(std::count_if(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) {
+        return std::any_of(launches.begin(), launches.end(), [&](const auto& each) { return each.first == kernel.mangled; });
+      }));
+      if (!best || covered > best->covered) best = Counted{workload, std::move(plan), covered, false};
     }
   }
-  if (best.workload == nullptr) return fail(ErrorCode::kInvalid, "{} has no workload that an emulator can run: add one of role emulator", problem.file);
-  return best;
+  if (!best) return fail(ErrorCode::kInvalid, "{} has no workload that an emulator can run: add one of role emulator", problem.file);
+  return std::move(*best);
 }
 
-void add_sites(std::vector<emu::SiteCounters>& to, std::vector<emu::SiteCounters> from) {
-  for (emu::SiteCounters& site : from) {
-    const auto at = std::find_if(to.begin(), to.end(), [&](const auto& each) { return each.party.ptx_line == site.party.ptx_line; });
-    if (at == to.end()) {
-      to.push_back(std::move(site));
-      continue;
-    }
-    at->warps += site.warps;
-    at->threads += site.threads;
-    at->requests += site.requests;
-    at->bytes += site.bytes;
-    at->sectors += site.sectors;
-    at->wavefronts += site.wavefronts;
-    at->ideal_wavefronts += site.ideal_wavefronts;
-    at->address_passes += site.address_passes;
-    at->addresses = std::max(at->addresses, site.addresses);
+void add_sites(std::vector<Site>& to, Site site) {
+  const auto at = std::find_if(to.begin(), to.end(), [&](const Site& each) { return each.party.ptx_line == site.party.ptx_line; });
+  if (at == to.end()) {
+    to.push_back(std::move(site));
+    return;
   }
+  for (double Site::*each : {&Site::warps, &Site::threads, &Site::requests, &Site::bytes, &Site::sectors, &Site::wavefronts, &Site::ideal_wavefronts, &Site::address_passes}) {
+    (*at).*each += site.*each;
+  }
+  at->addresses = std::max(at->addresses, site.addresses);
 }
 
 Status count(Subject& subject, Counted counted, const Options& options) {
   const problem::Problem& problem = *subject.problem;
-  subject.counted_workload = *counted.workload;
+  subject.counted_workload = counted.workload;
+  subject.shortened = counted.shortened;
   KW_TRY(subject.counted_cost, problem::cost_of(problem, subject.counted_workload));
   KW_TRY(const auto inputs, problem::make_inputs(problem, subject.counted_workload, options.seed));
   auto emulator = device::make_emulator();
@@ -195,23 +187,22 @@ Status count(Subject& subject, Counted counted, const Options& options) {
     error.notes = {fmt::format("`kw judge {} {}` tells more", problem.file, subject.candidate)};
     return fail(std::move(error));
   }
-  const bool matmul = subject.counted_cost.operations > 0;
-  const double scale = matmul ? subject.cost.operations / subject.counted_cost.operations
-                              : (subject.cost.input_bytes + subject.cost.output_bytes) /
-                                    std::max(1.0, subject.counted_cost.input_bytes + subject.counted_cost.output_bytes);
+  const auto weight = [](const problem::Cost& cost) { return cost.operations > 0 ? cost.operations : cost.input_bytes + cost.output_bytes; };
+  const double operations = weight(subject.cost) / std::max(1.0, weight(subject.counted_cost));
   for (Kernel& kernel : subject.kernels) {
-    kernel.scale = scale;
     for (const auto& [name, launched] : launches) {
       if (name != kernel.mangled) continue;
       kernel.counted = true;
       kernel.counted_launched = launched;
     }
-    for (device::StepReport& step : report.steps) {
+    for (const device::StepReport& step : report.steps) {
       const auto* launch = std::get_if<plan::Launch>(&counted.plan.steps[step.step].action);
       if (launch == nullptr || launch->kernel != kernel.mangled) continue;
       kernel.counters.add(step.counters);
-      add_sites(kernel.sites, std::move(step.sites));
+      const Loops loops = loops_of(counted.plan.modules[launch->module].ptx);
+      for (const emu::SiteCounters& site : step.sites) add_sites(kernel.sites, scaled(site, kernel, loops, subject.shortened, operations));
     }
+    kernel.totals = totals_of(kernel);
     if (!kernel.counted) {
       subject.notes.push_back(fmt::format("{} is launched by {} but by no workload that an emulator can run: nothing of it is counted",
                                           kernel.name, subject.workload.name));

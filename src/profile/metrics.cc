@@ -70,8 +70,8 @@ void of_code(const Kernel& kernel, List& list) {
 void of_counters(const Kernel& kernel, List& list) {
   using C = emu::Counters;
   const C& c = kernel.counters;
-  const double instructions = kernel.instructions();
-  double threads = 0;
+  double instructions = 0, threads = 0;
+  for (const uint64_t n : c.warp_instructions) instructions += of(n);
   for (const uint64_t n : c.thread_instructions) threads += of(n);
   const char* from = "emulator";
   list.exact("warp instructions", instructions, "", from);

@@ -35,7 +35,8 @@ std::string page(const Profile& profile) {
   const Subject& s = profile.subject;
   const Roofline& r = profile.roofline;
   std::string out = fmt::format("{}  {} for {} ({})\n", s.problem->name, s.candidate, s.target->name, s.target->part.product);
-  out += fmt::format("  profiled at {}; counted in the emulator at {}\n", axes_text(s.workload), axes_text(s.counted_workload));
+  out += fmt::format("  profiled at {}; counted in the emulator at {}{}\n", axes_text(s.workload), axes_text(s.counted_workload),
+                     s.shortened ? ", where each block does the same" : "");
   out += fmt::format("  class       {}: {} must move and {} operations be done, {:.3g} a byte; {} and DRAM meet at {:.3g}\n", name_of(r.by_problem),
                      quantity(r.bytes, "B"), quantity(r.operations, ""), r.intensity(), r.peak, r.ridge());
   out += fmt::format("  by counters {}: most of the time goes to {}\n", name_of(r.by_counters), name_of(r.bound));

@@ -27,6 +27,31 @@ struct Launched {
   uint32_t source_line = 0;
 };
 
+// What one PTX instruction does in the profiled workload: emu::SiteCounters, scaled.
+struct Site {
+  emu::Party party;
+  emu::Counters::Class instruction_class = emu::Counters::kOther;
+  ptx::Space space = ptx::Space::kNone;
+  double warps = 0, threads = 0;
+  double requests = 0, bytes = 0, sectors = 0, wavefronts = 0, ideal_wavefronts = 0;
+  double address_passes = 0, addresses = 0;      // addresses: as counted
+  bool is_global() const { return requests > 0 && (space == ptx::Space::kGlobal || space == ptx::Space::kNone); }
+  bool is_load() const { return instruction_class == emu::Counters::kLoad; }
+  bool is_copy() const { return instruction_class == emu::Counters::kAsyncCopy; }
+  bool is_atomic() const { return instruction_class == emu::Counters::kAtomic; }
+};
+
+// Sums over the sites of a kernel.
+struct Totals {
+  std::array<double, emu::Counters::kClasses> warps{}, threads{};   // instructions
+  double instructions = 0;                       // of warps
+  double load_requests = 0, load_bytes = 0, load_sectors = 0;       // global, asynchronous copies with them
+  double copied_bytes = 0;                       // by those
+  double store_requests = 0, store_sectors = 0;  // global
+  double local_loads = 0, local_stores = 0, local_sectors = 0;
+  double block_sectors = 0;                      // distinct ones that a block loads, over all blocks
+};
+
 struct Kernel {
   std::string mangled, name;
   toolchain::PtxFacts ptx;
@@ -37,15 +62,14 @@ struct Kernel {
   // What the emulator counted, on the workload that is counted.
   bool counted = false;                          // that one launches the kernel too
   Launched counted_launched;
-  emu::Counters counters;
-  std::vector<emu::SiteCounters> sites;
-  double scale = 1;                              // work of the profiled workload over that of the counted one
+  emu::Counters counters;                        // as counted
+  std::vector<Site> sites;                       // scaled to the profiled workload (scale.h)
+  Totals totals;
   Work work;                                     // at the profiled workload
   Time time;
   double share = 0;                              // of the estimated time of all kernels
 
-  double requests() const { return static_cast<double>(counters.global.load_requests + counters.global.store_requests); }
-  double instructions() const;                   // of warps, as counted
+  double warps() const;                          // of all launches
 };
 
 struct Subject {
@@ -56,6 +80,7 @@ struct Subject {
   problem::Cost cost, counted_cost;
   std::optional<tensor::DType> matmul_dtype;     // of the operands, where most operations are those of a matrix product
   std::vector<Kernel> kernels;                   // of the profiled workload, the longest first
+  bool shortened = false;                        // the counted workload differs from the profiled one in its number of blocks only
   uint64_t launches = 0, other_steps = 0;        // of the profiled plan
   double seconds = 0;                            // estimated, launches included
   std::vector<std::string> notes;                // what is missing or stands on other feet

@@ -9,11 +9,8 @@ namespace kw::profile {
 namespace {
 
 using C = emu::Counters;
-using emu::SiteCounters;
 
-double of(uint64_t n) { return static_cast<double>(n); }
-
-bool is(const SiteCounters& site, std::string_view opcode) {
+bool is(const Site& site, std::string_view opcode) {
   const std::string& text = site.party.instruction;
   size_t at = 0;
   if (text.starts_with('@')) at = text.find(' ') + 1;
@@ -22,10 +19,10 @@ bool is(const SiteCounters& site, std::string_view opcode) {
 
 // The source line that does most of what `weight` says.
 template <typename Weight>
-const SiteCounters* heaviest(const Subject& subject, const Kernel& kernel, Weight weight, double* sum = nullptr) {
+const Site* heaviest(const Subject& subject, const Kernel& kernel, Weight weight, double* sum = nullptr) {
   std::map<std::pair<std::string, uint32_t>, double> by_line;
-  std::map<std::pair<std::string, uint32_t>, const SiteCounters*> first;
-  for (const SiteCounters& site : kernel.sites) {
+  std::map<std::pair<std::string, uint32_t>, const Site*> first;
+  for (const Site& site : kernel.sites) {
     const double each = weight(site);
     if (each <= 0) continue;
     if (sum != nullptr) *sum += each;
@@ -41,8 +38,8 @@ const SiteCounters* heaviest(const Subject& subject, const Kernel& kernel, Weigh
 std::optional<Advice> divergence(const Subject& subject, const Kernel& kernel) {
   double idle = 0, lanes = 0;
   const double full = std::min(1.0, kernel.counted_launched.threads / (32.0 * ((kernel.counted_launched.threads + 31) / 32)));
-  for (const SiteCounters& site : kernel.sites) lanes += 32 * full * of(site.warps);
-  const SiteCounters* worst = heaviest(subject, kernel, [&](const SiteCounters& site) { return std::max(0.0, 32 * full * of(site.warps) - of(site.threads)); }, &idle);
+  for (const Site& site : kernel.sites) lanes += 32 * full * site.warps;
+  const Site* worst = heaviest(subject, kernel, [&](const Site& site) { return std::max(0.0, 32 * full * site.warps - site.threads); }, &idle);
   if (worst == nullptr || idle < 0.25 * lanes || kernel.counters.divergent_branches == 0) return std::nullopt;
   Advice advice = advice_at(subject, worst->party);
   advice.saw = fmt::format("{:.0f} % of the lanes are idle: {} of {} branches split their warp", 100 * idle / lanes, kernel.counters.divergent_branches, kernel.counters.branches);
@@ -57,16 +54,16 @@ std::optional<Advice> divergence(const Subject& subject, const Kernel& kernel) {
 // (About 20 instructions for 32 bits and 70 for 64: the routines that nvcc puts there.) Gain: without them.
 std::optional<Advice> integer_division(const Subject& subject, const Kernel& kernel) {
   double expanded = 0;
-  const SiteCounters* most = heaviest(subject, kernel, [](const SiteCounters& site) {
+  const Site* most = heaviest(subject, kernel, [](const Site& site) {
     if (site.instruction_class != C::kInteger || (!is(site, "div.") && !is(site, "rem."))) return 0.0;
-    return of(site.warps) * (site.party.instruction.find("64") != std::string::npos ? 70 : 20);
+    return site.warps * (site.party.instruction.find("64") != std::string::npos ? 70 : 20);
   }, &expanded);
-  if (most == nullptr || expanded < 0.1 * (kernel.instructions() + expanded)) return std::nullopt;
+  if (most == nullptr || expanded < 0.1 * (kernel.totals.instructions + expanded)) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
-  advice.saw = fmt::format("integer division and remainder come to {:.0f} % of the instructions executed", 100 * expanded / (kernel.instructions() + expanded));
+  advice.saw = fmt::format("integer division and remainder come to {:.0f} % of the instructions executed", 100 * expanded / (kernel.totals.instructions + expanded));
   advice.try_this = "take indices apart by blockIdx and threadIdx instead of dividing; divide by constants or powers of two; 32 bits where they suffice; or advance the index from the last one";
   Work slow = kernel.work;   // the emulator counts a division as one instruction
-  slow.instructions[C::kInteger] += expanded * kernel.scale;
+  slow.instructions[C::kInteger] += expanded;
   advice.gain = kernel.time.total > 0 ? 1 + kernel.share * (estimate(slow, *subject.target).total / kernel.time.total - 1) : 1;
   return advice;
 }
@@ -74,14 +71,14 @@ std::optional<Advice> integer_division(const Subject& subject, const Kernel& ker
 // Trigger: more than half of the instructions are integer arithmetic, though the problem computes on real numbers.
 // Gain: half of it gone.
 std::optional<Advice> address_arithmetic(const Subject& subject, const Kernel& kernel) {
-  const double integers = of(kernel.counters.warp_instructions[C::kInteger]);
-  if (integers < 0.5 * kernel.instructions()) return std::nullopt;
+  const double integers = kernel.totals.warps[C::kInteger];
+  if (integers < 0.5 * kernel.totals.instructions) return std::nullopt;
   const auto& outputs = subject.problem->outputs;
   if (!std::all_of(outputs.begin(), outputs.end(), [](const auto& output) { return tensor::is_float(output.dtype) && tensor::bits_of(output.dtype) >= 16; })) return std::nullopt;
-  const SiteCounters* most = heaviest(subject, kernel, [](const SiteCounters& site) { return site.instruction_class == C::kInteger ? of(site.warps) : 0.0; });
+  const Site* most = heaviest(subject, kernel, [](const Site& site) { return site.instruction_class == C::kInteger ? site.warps : 0.0; });
   if (most == nullptr) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
-  advice.saw = fmt::format("{:.0f} % of the instructions compute addresses and indices", 100 * integers / kernel.instructions());
+  advice.saw = fmt::format("{:.0f} % of the instructions compute addresses and indices", 100 * integers / kernel.totals.instructions);
   advice.try_this = "advance pointers instead of computing them anew, use 32-bit offsets, let a thread do several elements an index apart, unroll with constant strides";
   Work work = kernel.work;
   work.instructions[C::kInteger] /= 2;
@@ -91,12 +88,12 @@ std::optional<Advice> address_arithmetic(const Subject& subject, const Kernel& k
 
 // Trigger: conversions are a fifth of the instructions or more. Gain: half of them, by packed forms.
 std::optional<Advice> conversions(const Subject& subject, const Kernel& kernel) {
-  const double all = of(kernel.counters.warp_instructions[C::kConversion]);
-  if (all < 0.2 * kernel.instructions()) return std::nullopt;
-  const SiteCounters* most = heaviest(subject, kernel, [](const SiteCounters& site) { return site.instruction_class == C::kConversion ? of(site.warps) : 0.0; });
+  const double all = kernel.totals.warps[C::kConversion];
+  if (all < 0.2 * kernel.totals.instructions) return std::nullopt;
+  const Site* most = heaviest(subject, kernel, [](const Site& site) { return site.instruction_class == C::kConversion ? site.warps : 0.0; });
   if (most == nullptr) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
-  advice.saw = fmt::format("{:.0f} % of the instructions convert between types", 100 * all / kernel.instructions());
+  advice.saw = fmt::format("{:.0f} % of the instructions convert between types", 100 * all / kernel.totals.instructions);
   advice.try_this = "convert two at a time (__float22half2_rn, __half22float2), convert once and keep the result, avoid detours over double or int";
   Work work = kernel.work;
   work.instructions[C::kConversion] /= 2;
@@ -109,30 +106,30 @@ std::optional<Advice> conversions(const Subject& subject, const Kernel& kernel) 
 std::optional<Advice> exact_division(const Subject& subject, const Kernel& kernel) {
   constexpr double kExpanded = 10;
   double slow = 0;
-  const SiteCounters* most = heaviest(subject, kernel, [](const SiteCounters& site) {
+  const Site* most = heaviest(subject, kernel, [](const Site& site) {
     for (const char* form : {"div.rn.f32", "div.rn.ftz.f32", "sqrt.rn.f32", "sqrt.rn.ftz.f32", "rcp.rn.f32", "rcp.rn.ftz.f32"}) {
-      if (is(site, form)) return of(site.warps) * kExpanded;
+      if (is(site, form)) return site.warps * kExpanded;
     }
     return 0.0;
   }, &slow);
-  if (most == nullptr || slow < 0.05 * (kernel.instructions() + slow)) return std::nullopt;
+  if (most == nullptr || slow < 0.05 * (kernel.totals.instructions + slow)) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
-  advice.saw = fmt::format("correctly rounded division and roots come to {:.0f} % of the instructions executed", 100 * slow / (kernel.instructions() + slow));
+  advice.saw = fmt::format("correctly rounded division and roots come to {:.0f} % of the instructions executed", 100 * slow / (kernel.totals.instructions + slow));
   advice.try_this = "multiply by a reciprocal computed once, or use __fdividef, __frcp_rn, rsqrtf, which are a few units in the last place off: the judge's budget tells whether that may be";
   Work work = kernel.work;
-  work.instructions[C::kFloat32] += slow * kernel.scale;
+  work.instructions[C::kFloat32] += slow;
   advice.gain = kernel.time.total > 0 ? 1 + kernel.share * (estimate(work, *subject.target).total / kernel.time.total - 1) : 1;
   return advice;
 }
 
 // Trigger: fp64 arithmetic in a problem without fp64 tensors. Gain: the same in fp32.
 std::optional<Advice> double_precision(const Subject& subject, const Kernel& kernel) {
-  const double doubles = of(kernel.counters.warp_instructions[C::kFloat64]);
+  const double doubles = kernel.totals.warps[C::kFloat64];
   if (doubles == 0 || subject.has_dtype(tensor::DType::kF64)) return std::nullopt;
-  const SiteCounters* most = heaviest(subject, kernel, [](const SiteCounters& site) { return site.instruction_class == C::kFloat64 ? of(site.warps) : 0.0; });
+  const Site* most = heaviest(subject, kernel, [](const Site& site) { return site.instruction_class == C::kFloat64 ? site.warps : 0.0; });
   if (most == nullptr) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
-  advice.saw = fmt::format("{:.0f} % of the instructions are fp64 arithmetic; no tensor of the problem is fp64", 100 * doubles / kernel.instructions());
+  advice.saw = fmt::format("{:.0f} % of the instructions are fp64 arithmetic; no tensor of the problem is fp64", 100 * doubles / kernel.totals.instructions);
   advice.try_this = "write constants with an f (1.0f), call the functions with an f (expf), accumulate in float, where long sums need it in several of them";
   Work work = kernel.work;
   work.instructions[C::kFloat32] += work.instructions[C::kFloat64];
@@ -164,13 +161,16 @@ Work on_tensor_cores(const Subject& subject, const Kernel& kernel, tensor::DType
   const double operations = subject.cost.matmul_operations * kernel.share;
   work.tensor_operations = operations;
   work.tensor_dtype = dtype;
-  // An FMA of a warp is 64 operations; they go, and with them the loads and conversions that fed them.
+  // An FMA of a warp is 64 operations; they go, and with them what fed them: an m16n8k16 does the work of 64 of them, and
+  // a tile of 64 by 64 reads each operand 16 times less often than a thread that computes four outputs.
   const double fmas = operations / 64, had = std::max(1.0, work.instructions[C::kFloat32] + work.instructions[C::kHalf] + work.instructions[C::kFloat64]);
   const double left = std::max(0.0, 1 - fmas / had);
-  for (const auto each : {C::kFloat32, C::kHalf, C::kFloat64, C::kLoad, C::kConversion, C::kInteger, C::kMove}) work.instructions[each] *= std::max(left, 1.0 / 16);
-  work.line_passes /= 4;
-  work.shared_passes /= 4;
-  work.load_waits /= 4;
+  for (const auto each : {C::kFloat32, C::kHalf, C::kFloat64, C::kLoad, C::kConversion, C::kInteger, C::kMove, C::kControl, C::kPredicate}) {
+    work.instructions[each] *= std::max(left, 1.0 / 32);
+  }
+  work.line_passes /= 16;
+  work.shared_passes /= 8;
+  work.load_waits /= 16;
   work.shared_loads /= 16;
   return work;
 }
@@ -180,8 +180,8 @@ std::optional<Advice> tensor_cores(const Subject& subject, const Kernel& kernel)
   if (!subject.matmul_dtype || !has_tensor_form(*subject.target, *subject.matmul_dtype)) return std::nullopt;
   if (std::any_of(subject.kernels.begin(), subject.kernels.end(), [](const Kernel& k) { return k.counters.tensor_operations > 0 || !k.ptx.tensor.empty(); })) return std::nullopt;
   if (!kernel.counted || &kernel != &subject.kernels.front()) return std::nullopt;
-  const SiteCounters* most = heaviest(subject, kernel, [](const SiteCounters& site) {
-    return site.instruction_class == C::kFloat32 || site.instruction_class == C::kHalf || site.instruction_class == C::kFloat64 ? of(site.warps) : 0.0;
+  const Site* most = heaviest(subject, kernel, [](const Site& site) {
+    return site.instruction_class == C::kFloat32 || site.instruction_class == C::kHalf || site.instruction_class == C::kFloat64 ? site.warps : 0.0;
   });
   Advice advice = most == nullptr ? advice_at_launch(kernel) : advice_at(subject, most->party);
   advice.saw = fmt::format("{:.0f} % of the problem's operations are products of {} matrices, and none runs on tensor cores",

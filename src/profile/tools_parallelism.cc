@@ -10,7 +10,6 @@ namespace kw::profile {
 namespace {
 
 using C = emu::Counters;
-using emu::SiteCounters;
 
 double of(uint64_t n) { return static_cast<double>(n); }
 double sms_of(const Subject& subject) { return std::max(1, subject.target->part.sm_count); }
@@ -67,34 +66,34 @@ std::optional<Advice> launch_overhead(const Subject& subject, const Roofline&) {
 struct Staging {
   double loaded = 0, stored = 0;    // bytes: from global memory into registers, and from there into shared memory
   double waits = 0, deep = 0;       // copies: waits of warps for all groups, for all but some
-  const SiteCounters* load = nullptr;
-  const SiteCounters* wait = nullptr;
+  const Site* load = nullptr;
+  const Site* wait = nullptr;
 };
 
 Staging staging(const Kernel& kernel) {
   Staging out;
-  for (const SiteCounters& site : kernel.sites) {
+  for (const Site& site : kernel.sites) {
     const std::string& text = site.party.instruction;
-    if (site.instruction_class == C::kLoad && (site.space == ptx::Space::kGlobal || site.space == ptx::Space::kNone)) {
-      out.loaded += of(site.bytes);
+    if (site.is_load() && site.is_global()) {
+      out.loaded += site.bytes;
       if (out.load == nullptr || site.bytes > out.load->bytes) out.load = &site;
     }
-    if (site.instruction_class == C::kStore && site.space == ptx::Space::kShared) out.stored += of(site.bytes);
+    if (site.instruction_class == C::kStore && site.space == ptx::Space::kShared) out.stored += site.bytes;
     if (text.find("cp.async.wait_") == std::string::npos) continue;
     const bool all = text.find("wait_all") != std::string::npos || text.find("wait_group 0") != std::string::npos || text.find("wait_group \t0") != std::string::npos;
-    (all ? out.waits : out.deep) += of(site.warps);
+    (all ? out.waits : out.deep) += site.warps;
     if (all && (out.wait == nullptr || site.warps > out.wait->warps)) out.wait = &site;
   }
   return out;
 }
 
 // Rounds of a loop that hands a tile over: barriers of a block, two a round.
-double barriers_per_block(const Kernel& kernel) { return of(kernel.counters.barriers) / std::max(1.0, of(kernel.counters.blocks)); }
+double barriers_per_block(const Kernel& kernel) { return kernel.totals.warps[C::kBarrier] / std::max(1.0, kernel.warps()); }
 
 // Trigger: a loop with barriers that moves tiles from global to shared memory through registers, on a target with cp.async.
 // Gain: the loads' latency is hidden behind the computation but for a quarter.
 std::optional<Advice> async_copy(const Subject& subject, const Kernel& kernel) {
-  if (!kernel.counted || !subject.target->has(arch::Feature::kCpAsync) || kernel.counters.cp_async_global_bytes > 0) return std::nullopt;
+  if (!kernel.counted || !subject.target->has(arch::Feature::kCpAsync) || kernel.totals.copied_bytes > 0) return std::nullopt;
   const Staging s = staging(kernel);
   if (s.load == nullptr || s.stored < 0.5 * s.loaded || barriers_per_block(kernel) < 4) return std::nullopt;
   Advice advice = advice_at(subject, s.load->party);
@@ -102,7 +101,7 @@ std::optional<Advice> async_copy(const Subject& subject, const Kernel& kernel) {
   advice.try_this = "copy with cp.async in 16-byte pieces into two to four buffers, so that the next tile arrives while this one is used";
   Work work = kernel.work;
   work.load_waits /= 4;
-  work.instructions[C::kLoad] = std::max(0.0, work.instructions[C::kLoad] - of(s.load->warps) * kernel.scale);
+  work.instructions[C::kLoad] = std::max(0.0, work.instructions[C::kLoad] - s.load->warps);
   advice.gain = subject.gain(kernel, work);
   return advice;
 }
@@ -110,8 +109,8 @@ std::optional<Advice> async_copy(const Subject& subject, const Kernel& kernel) {
 // Trigger: asynchronous copies of which the loop awaits every one before it goes on. Gain: waits half as often.
 std::optional<Advice> shallow_pipeline(const Subject& subject, const Kernel& kernel) {
   const Staging s = staging(kernel);
-  if (kernel.counters.cp_async_global_bytes == 0 || s.wait == nullptr) return std::nullopt;
-  const double per_warp = s.waits / std::max(1.0, of(kernel.counters.warps));
+  if (kernel.totals.copied_bytes == 0 || s.wait == nullptr) return std::nullopt;
+  const double per_warp = s.waits / std::max(1.0, kernel.warps());
   if (per_warp < 2 || s.waits < 2 * s.deep) return std::nullopt;
   Advice advice = advice_at(subject, s.wait->party);
   advice.saw = fmt::format("each warp waits {:.0f} times for all of its asynchronous copies: none is on its way while a tile is used", per_warp);
@@ -125,9 +124,10 @@ std::optional<Advice> shallow_pipeline(const Subject& subject, const Kernel& ker
 // Trigger: a warp waits for global loads most of its time, and has fewer than two on their way. Gain: four at once.
 std::optional<Advice> loads_in_flight(const Subject& subject, const Kernel& kernel) {
   if (!kernel.counted || !kernel.sass || kernel.sass->loads_in_flight == 0 || kernel.sass->loads_in_flight >= 2) return std::nullopt;
-  if (kernel.work.load_waits < 8 || kernel.time.bound() != Time::kLatency) return std::nullopt;
-  const SiteCounters* most = nullptr;
-  for (const SiteCounters& site : kernel.sites) {
+  const auto& seconds = kernel.time.seconds;
+  if (kernel.work.load_waits < 8 || seconds[Time::kLatency] < 0.7 * seconds[kernel.time.bound()]) return std::nullopt;
+  const Site* most = nullptr;
+  for (const Site& site : kernel.sites) {
     if (site.instruction_class == C::kLoad && site.space != ptx::Space::kShared && site.requests > 0 && (most == nullptr || site.requests > most->requests)) most = &site;
   }
   if (most == nullptr) return std::nullopt;
@@ -142,15 +142,15 @@ std::optional<Advice> loads_in_flight(const Subject& subject, const Kernel& kern
 
 // Trigger: one instruction in twenty is a barrier. Gain: half of them.
 std::optional<Advice> barriers(const Subject& subject, const Kernel& kernel) {
-  const double all = of(kernel.counters.warp_instructions[C::kBarrier]);
-  if (all < 0.05 * kernel.instructions()) return std::nullopt;
-  const SiteCounters* most = nullptr;
-  for (const SiteCounters& site : kernel.sites) {
+  const double all = kernel.totals.warps[C::kBarrier];
+  if (all < 0.05 * kernel.totals.instructions) return std::nullopt;
+  const Site* most = nullptr;
+  for (const Site& site : kernel.sites) {
     if (site.instruction_class == C::kBarrier && (most == nullptr || site.warps > most->warps)) most = &site;
   }
   if (most == nullptr) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
-  advice.saw = fmt::format("one instruction in {:.0f} is a barrier: {:.0f} a block", kernel.instructions() / all, barriers_per_block(kernel));
+  advice.saw = fmt::format("one instruction in {:.0f} is a barrier: {:.0f} a block", kernel.totals.instructions / all, barriers_per_block(kernel));
   advice.try_this = "exchange within a warp by __shfl_sync or __reduce_sync instead of shared memory, do more between two barriers, alternate two buffers to save one of each pair";
   Work work = kernel.work;
   work.barriers /= 2;
@@ -177,11 +177,11 @@ std::optional<Advice> imbalance(const Subject& subject, const Kernel& kernel) {
 // Trigger: atomics whose lanes name one address more than four at a time, or of which each address gets 256 or more.
 // Gain: one update a block and address.
 std::optional<Advice> atomics(const Subject& subject, const Kernel& kernel) {
-  const SiteCounters* worst = nullptr;
+  const Site* worst = nullptr;
   double per_address = 0, per_request = 0;
-  for (const SiteCounters& site : kernel.sites) {
+  for (const Site& site : kernel.sites) {
     if (site.instruction_class != C::kAtomic || site.requests == 0 || site.addresses == 0) continue;
-    const double all = of(site.threads) * kernel.scale / of(site.addresses), together = of(site.address_passes) / of(site.requests);
+    const double all = site.threads / site.addresses, together = site.address_passes / site.requests;
     if (worst != nullptr && all < per_address) continue;
     worst = &site;
     per_address = all;
@@ -193,7 +193,7 @@ std::optional<Advice> atomics(const Subject& subject, const Kernel& kernel) {
   advice.try_this = "add up first: in the warp (__shfl_xor_sync, __reduce_add_sync), then in shared memory, then once a block";
   Work work = kernel.work;
   work.atomic_updates = std::min(work.atomic_updates, work.blocks * work.atomic_addresses);
-  work.shared_passes = std::max(0.0, work.shared_passes - (worst->space == ptx::Space::kShared ? of(worst->address_passes - worst->requests) * kernel.scale : 0));
+  work.shared_passes = std::max(0.0, work.shared_passes - (worst->space == ptx::Space::kShared ? worst->address_passes - worst->requests : 0));
   advice.gain = subject.gain(kernel, work);
   return advice;
 }

@@ -1,0 +1,24 @@
+// How what was counted at one workload extends to another that launches the same kernels. Pure; thread-safe.
+//
+// Where every block does the same in both (shorten.h), everything goes with the number of blocks. Else an instruction
+// outside of loops goes with the number of warps, and one in a loop with the operations of the problem.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profile/subject.h"
+
+namespace kw::profile {
+
+// Lines of PTX from a label to a branch back to it.
+using Loops = std::vector<std::pair<uint32_t, uint32_t>>;
+Loops loops_of(std::string_view ptx);
+
+// `operations`: of the profiled workload over those of the counted one.
+Site scaled(const emu::SiteCounters& site, const Kernel& kernel, const Loops& loops, bool shortened, double operations);
+
+Totals totals_of(const Kernel& kernel);
+
+}  // namespace kw::profile
