@@ -21,7 +21,8 @@ using Json = nlohmann::json;
 constexpr uint64_t kFolderBytes = uint64_t{1} << 30;
 constexpr uint64_t kAddressSpace = uint64_t{1} << 40;  // tensors of the task are reserved, not touched
 constexpr uint64_t kLongestProblem = 1 << 20;
-constexpr double kMostOperations = 2e10;               // of one evaluation; admission makes about eight
+constexpr double kMostOperations = 1e11;               // of one evaluation; admission makes about fourteen
+constexpr double kCheapOperations = 2.5e9;             // the same, where there is a choice
 constexpr std::int64_t kMostMemory = std::int64_t{2} << 30;
 constexpr double kLongestWait = 1e8;                   // seconds that a clock can count
 
@@ -136,7 +137,7 @@ const problem::Workload* affordable(const problem::Problem& problem) {
       if (workload.role != role) continue;
       const auto cost = problem::cost_of(problem, workload);
       if (!cost || cost->operations >= least) continue;
-      if (cost->operations <= kMostOperations / 8) return &workload;
+      if (cost->operations <= kCheapOperations) return &workload;
       least = cost->operations;
       cheapest = &workload;
     }

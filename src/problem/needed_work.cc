@@ -11,7 +11,7 @@
 namespace kw::problem {
 namespace {
 
-constexpr double kMostOperations = 1e10;  // of the experiments with inputs, and of those with operators
+constexpr double kMostOperations = 4e10;  // of the experiments with inputs, and of those with operators
 constexpr std::size_t kMostNamed = 3;  // in a detail
 constexpr std::uint64_t kDraws = 4;    // a scalar may be drawn again as it was
 

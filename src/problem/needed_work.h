@@ -29,7 +29,7 @@ struct Admitting {  // what is being admitted, on one workload
 //                             what is positive, clamp of what lies within, a bias of 0.
 //   "no product collapses"    no matmul is summed, and read by nothing else, over an axis that only one of its operands
 //                             has, with nothing but sums and scalings between: sum_j (A B)_ij = A (sum_j B_j), a vector instead of a matrix.
-// Where trying all inputs, or all operators, takes more than about 10 G operations the dearest are left out, and the detail says
+// Where trying all inputs, or all operators, takes more than about 40 G operations the dearest are left out, and the detail says
 // how many.
 Result<std::vector<AdmissionCase>> needed_work(const Admitting& admitting);
 
