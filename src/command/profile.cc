@@ -16,7 +16,7 @@ Result<int> run_suite(const Invocation& invocation, const Output& output) {
   options.profile.deadline_s = invocation.real("deadline", options.profile.deadline_s);
   options.jobs = static_cast<int>(invocation.integer("jobs"));
   KW_TRY(const profile::Suite suite, profile::run_suite(invocation.text("suite"), options, [&](const profile::SuiteCase& c, size_t done, size_t all) {
-           output.note(fmt::format("{}/{} {}  {}  {:.1f} s\n", done, all, c.why.empty() ? "as expected" : "DEVIATES   ", c.name, c.seconds));
+           output.note(fmt::format("{}/{} {}  {}  {:.1f} s  {}\n", done, all, c.why.empty() ? "as expected" : "DEVIATES   ", c.name, c.seconds, fmt::join(c.fired, " ")));
            for (const std::string& why : c.why) output.note("      " + why + "\n");
          }));
   output.out(profile::table_of(suite));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 
@@ -84,6 +85,7 @@ struct Outcome {
 struct Tally {
   CountTable counts;
   Counters counters;
+  uint64_t executed = 0;           // decoded instructions: a PTX instruction may be several
   std::vector<Outcome> outcomes;   // of blocks that said something
 };
 
@@ -118,6 +120,7 @@ struct Launcher {
     BlockContext& context = block.context();
     block.end();
     tally.counters.add(context.counters);
+    tally.executed += context.executed;
     if (context.findings.empty() && context.output.empty()) return;
     tally.outcomes.push_back({position, context.linear_index, std::move(context.findings), std::move(context.output), context.stopped});
     if (!context.stopped) return;
@@ -272,6 +275,12 @@ LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
     for (const auto& [code, counts] : tally.counts) count_instructions(*counts, *code, report.counters);
   }
   for (uint64_t n : report.counters.warp_instructions) report.warp_instructions += n;
+  uint64_t executed = 0;
+  for (const Tally& tally : tallies) executed += tally.executed;
+  for (uint64_t* busiest : {&report.counters.busiest_block, &report.counters.busiest_warps}) {
+    const double share = executed == 0 ? 0 : static_cast<double>(*busiest) / static_cast<double>(executed);
+    *busiest = static_cast<uint64_t>(std::llround(share * static_cast<double>(report.warp_instructions)));
+  }
   report.counters.blocks = launcher.blocks;
   report.counters.warps = launcher.blocks * launcher.plan.warps;
   if (launcher.options.count_sites && launcher.observers != nullptr) {

@@ -13,6 +13,15 @@ std::string_view trimmed(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, end - begin + 1);
 }
 
+// Widening an index is arithmetic on integers, not a conversion between kinds.
+bool converts_integers(const std::string& instruction) {
+  if (instruction.find("cvt.") == std::string::npos) return false;
+  for (const char* real : {".f16", ".bf16", ".f32", ".f64", ".tf32", ".e4m3", ".e5m2", ".e2m"}) {
+    if (instruction.find(real) != std::string::npos) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Loops loops_of(std::string_view ptx) {
@@ -44,7 +53,7 @@ Site scaled(const emu::SiteCounters& site, const Kernel& kernel, const Loops& lo
   const double by = shortened ? blocks : in_loop ? operations : warps;
   Site out;
   out.party = site.party;
-  out.instruction_class = site.instruction_class;
+  out.instruction_class = converts_integers(site.party.instruction) ? emu::Counters::kInteger : site.instruction_class;
   out.space = site.space;
   out.warps = of(site.warps) * by;
   out.threads = of(site.threads) * by;

@@ -7,7 +7,7 @@ namespace kw::profile {
 namespace {
 
 // Operations that an emulator does in about a second: with tensor cores it takes many at a time.
-constexpr double kScalarOperations = 8e6, kMatrixOperations = 2e8;
+constexpr double kScalarOperations = 8e6, kMatrixOperations = 1e9;
 constexpr int kTries = 4;   // factors for an axis
 
 double operations_of(const problem::Problem& problem, const problem::Workload& workload) {

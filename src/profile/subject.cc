@@ -57,7 +57,7 @@ Work work_of(const Kernel& kernel, const Subject& subject) {
       work.atomic_addresses = std::max(work.atomic_addresses, site.addresses);
     }
     work.shared_passes += std::max(site.wavefronts, site.space == ptx::Space::kShared ? site.address_passes : 0);
-    if (site.wavefronts > 0 && (site.is_load() || site.instruction_class == C::kMatrixLoad)) shared_loads += site.warps;
+    if (site.wavefronts > 0 && site.is_load()) shared_loads += site.warps;
   }
   work.instructions = totals.warps;
   work.tensor_operations = c.tensor_operations == 0 ? 0 : of(c.tensor_operations) * totals.warps[C::kTensor] / std::max(1.0, of(c.warp_instructions[C::kTensor]));

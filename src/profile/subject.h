@@ -36,7 +36,7 @@ struct Site {
   double requests = 0, bytes = 0, sectors = 0, wavefronts = 0, ideal_wavefronts = 0;
   double address_passes = 0, addresses = 0;      // addresses: as counted
   bool is_global() const { return requests > 0 && (space == ptx::Space::kGlobal || space == ptx::Space::kNone); }
-  bool is_load() const { return instruction_class == emu::Counters::kLoad; }
+  bool is_load() const { return instruction_class == emu::Counters::kLoad || instruction_class == emu::Counters::kMatrixLoad; }
   bool is_copy() const { return instruction_class == emu::Counters::kAsyncCopy; }
   bool is_atomic() const { return instruction_class == emu::Counters::kAtomic; }
 };

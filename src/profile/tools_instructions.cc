@@ -68,11 +68,15 @@ std::optional<Advice> integer_division(const Subject& subject, const Kernel& ker
   return advice;
 }
 
-// Trigger: more than half of the instructions are integer arithmetic, though the problem computes on real numbers.
+// Trigger: more than half of the instructions are integer arithmetic, though the problem computes on real numbers, and
+// no resource takes twice as long as issuing them. (Beside tensor cores the index arithmetic of a loop costs nothing.)
 // Gain: half of it gone.
 std::optional<Advice> address_arithmetic(const Subject& subject, const Kernel& kernel) {
   const double integers = kernel.totals.warps[C::kInteger];
-  if (integers < 0.5 * kernel.totals.instructions) return std::nullopt;
+  if (integers < 0.5 * kernel.totals.instructions || kernel.work.tensor_operations > 0) return std::nullopt;
+  const auto& t = kernel.time.seconds;
+  const double others = *std::max_element(t.begin(), t.begin() + Time::kLatency);
+  if (std::max(t[Time::kIssue], t[Time::kInteger]) < 0.5 * others) return std::nullopt;
   const auto& outputs = subject.problem->outputs;
   if (!std::all_of(outputs.begin(), outputs.end(), [](const auto& output) { return tensor::is_float(output.dtype) && tensor::bits_of(output.dtype) >= 16; })) return std::nullopt;
   const Site* most = heaviest(subject, kernel, [](const Site& site) { return site.instruction_class == C::kInteger ? site.warps : 0.0; });
@@ -175,11 +179,15 @@ Work on_tensor_cores(const Subject& subject, const Kernel& kernel, tensor::DType
   return work;
 }
 
-// Trigger: matrix products on a type that tensor cores take, and no tensor instruction. Gain: the products at their peak.
+// Trigger: matrix products on a type that tensor cores take, and no tensor instruction; where memory would be too slow to
+// keep even the other units busy, tensor cores are of no use. Gain: the products at their peak.
 std::optional<Advice> tensor_cores(const Subject& subject, const Kernel& kernel) {
   if (!subject.matmul_dtype || !has_tensor_form(*subject.target, *subject.matmul_dtype)) return std::nullopt;
   if (std::any_of(subject.kernels.begin(), subject.kernels.end(), [](const Kernel& k) { return k.counters.tensor_operations > 0 || !k.ptx.tensor.empty(); })) return std::nullopt;
   if (!kernel.counted || &kernel != &subject.kernels.front()) return std::nullopt;
+  const arch::ReferencePart& part = subject.target->part;
+  const double bytes = subject.cost.input_bytes + subject.cost.output_bytes;
+  if (subject.cost.matmul_operations * part.dram_gbps < bytes * part.fp32_tflops * 1e3) return std::nullopt;
   const Site* most = heaviest(subject, kernel, [](const Site& site) {
     return site.instruction_class == C::kFloat32 || site.instruction_class == C::kHalf || site.instruction_class == C::kFloat64 ? site.warps : 0.0;
   });
@@ -216,7 +224,7 @@ std::vector<Tool> instruction_tools() {
       {"conversions", "conversions between types", kAll, conversions},
       {"exact_division", "correctly rounded division and roots", kAll, exact_division},
       {"double_precision", "fp64 that the problem does not ask for", kAll, double_precision},
-      {"tensor_cores", "matrix products that leave the tensor cores idle", kCompute | kMixed, tensor_cores},
+      {"tensor_cores", "matrix products that leave the tensor cores idle", kCompute | kMemory | kMixed, tensor_cores},
       {"precision", "a type that would be faster, if the problem's owner allows it", kCompute | kMixed, precision},
   };
 }

@@ -127,12 +127,13 @@ std::optional<Advice> shared_tiling(const Subject& subject, const Kernel& kernel
   return advice;
 }
 
-// Trigger: blocks fetch each byte from L2 eight times or more (each block once), and that is what takes the time.
+// Trigger: blocks fetch each byte from L2 eight times or more (each block once, in full sectors), and that is what takes
+// the time.
 // Gain: tiles twice as long and as wide halve the traffic.
 std::optional<Advice> l2_reuse(const Subject& subject, const Kernel& kernel) {
   const Work& w = kernel.work;
-  const double fetched = kernel.totals.block_sectors * kSectorBytes;
-  if (!kernel.counted || w.dram_bytes <= 0 || fetched < 8 * w.dram_bytes) return std::nullopt;
+  const double fetched = kernel.totals.block_sectors * kSectorBytes, asked = kernel.totals.load_bytes;
+  if (!kernel.counted || w.dram_bytes <= 0 || fetched < 8 * w.dram_bytes || fetched > 1.5 * asked) return std::nullopt;
   const Time& t = kernel.time;
   if (t.seconds[Time::kL2] < 0.5 * *std::max_element(t.seconds.begin(), t.seconds.end())) return std::nullopt;
   Advice advice = advice_at_launch(kernel);

@@ -1,6 +1,6 @@
-//  Reads rows, writes columns; the index is taken apart by division.
+//  Reads rows, writes columns.
 // problem: problems/transpose.problem
-// expects: uncoalesced integer_division
+// expects: uncoalesced
 // not: bank_conflicts spills atomics launch_overhead few_blocks double_precision shared_tiling tensor_cores barriers
 #include <kernelwright/candidate.h>
 

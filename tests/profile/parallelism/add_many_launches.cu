@@ -1,6 +1,6 @@
-//  64 launches where one would do; blocks of 40 threads.
+//  64 launches where one would do.
 // problem: problems/vector_add.problem
-// expects: launch_overhead partial_warps
+// expects: launch_overhead
 // not: uncoalesced bank_conflicts shared_tiling spills double_precision atomics tensor_cores divergence
 #include <kernelwright/candidate.h>
 
