@@ -93,13 +93,24 @@ std::vector<std::pair<std::string, Launched>> launches_of(const plan::Plan& plan
   return out;
 }
 
+bool defines(std::string_view ptx, std::string_view kernel) {
+  constexpr std::string_view kEntry = ".entry";
+  for (size_t at = ptx.find(kEntry); at != std::string_view::npos; at = ptx.find(kEntry, at + 1)) {
+    const size_t name = ptx.find_first_not_of(" \t\n", at + kEntry.size());
+    if (name == std::string_view::npos || !ptx.substr(name).starts_with(kernel)) continue;
+    if (std::string_view("( \t\n").find(ptx[std::min(name + kernel.size(), ptx.size() - 1)]) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 Status add_code_facts(Subject& subject, const plan::Plan& plan, const Options& options) {
   for (const plan::Module& module : plan.modules) {
-    const bool launched = std::any_of(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) {
-      return module.ptx.find(kernel.mangled) != std::string::npos;
-    });
-    if (!launched) continue;
-    KW_TRY(auto info, toolchain::asm_info(module.ptx, subject.candidate, options.target));
+    std::vector<std::string> launched;
+    for (const Kernel& kernel : subject.kernels) {
+      if (defines(module.ptx, kernel.mangled)) launched.push_back(kernel.mangled);
+    }
+    if (launched.empty()) continue;
+    KW_TRY(auto info, toolchain::asm_info(module.ptx, subject.candidate, options.target, launched));
     for (const std::string& missing : info.missing) subject.notes.push_back("not there: " + missing);
     for (Kernel& kernel : subject.kernels) {
       for (auto& each : info.kernels) {

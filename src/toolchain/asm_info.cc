@@ -54,7 +54,7 @@ const T* find(const std::vector<T>& list, const std::string& kernel) {
 
 }  // namespace
 
-Result<AsmInfo> asm_info(const std::string& ptx, const std::string& subject, const std::string& target_name) {
+Result<AsmInfo> asm_info(const std::string& ptx, const std::string& subject, const std::string& target_name, const std::vector<std::string>& only) {
   KW_TRY(const arch::Target* target, arch::find_target(target_name));
   KW_TRY(auto module, ptx::parse(ptx, subject));
   AsmInfo info;
@@ -69,7 +69,9 @@ Result<AsmInfo> asm_info(const std::string& ptx, const std::string& subject, con
   if (const std::string ptxas = find_tool("ptxas"); ptxas.empty()) {
     info.missing.push_back("ptxas, for registers and spills: `make setup`");
   } else {
-    KW_TRY(auto outcome, run_tool({ptxas, "-v", "-lineinfo", "-arch=" + target_name, "-o", cubin, folder / "kernel.ptx"}, folder.path()));
+    std::vector<std::string> assemble = {ptxas, "-v", "-lineinfo", "-arch=" + target_name, "-o", cubin, folder / "kernel.ptx"};
+    for (const std::string& kernel : only) assemble.insert(assemble.end(), {"--entry", kernel});
+    KW_TRY(auto outcome, run_tool(assemble, folder.path()));
     if (!outcome.succeeded()) {
       Error error{ErrorCode::kInvalid, fmt::format("ptxas refuses {}: {}", subject, describe(outcome)), {}, {}, {}};
       error.notes.push_back(outcome.err.substr(0, 2000));

@@ -36,8 +36,9 @@ struct AsmInfo {
 };
 
 // `ptx` is device code for `target` or an earlier one. Errors: PTX that does not parse, or that ptxas refuses
-// (its message), an unknown target.
-Result<AsmInfo> asm_info(const std::string& ptx, const std::string& subject, const std::string& target);
+// (its message), an unknown target. `only`: kernels that matter, as the PTX names them; the assembler leaves the others out.
+Result<AsmInfo> asm_info(const std::string& ptx, const std::string& subject, const std::string& target,
+                         const std::vector<std::string>& only = {});
 
 std::string to_json(const AsmInfo& info);
 std::string show(const AsmInfo& info);  // a page for people
