@@ -73,14 +73,14 @@ std::string counts_of(const std::string& folder, const std::vector<Import>& impo
   const auto unanswered = count([](const Import& i) { return !i.admitted && !i.admission.empty(); });
   std::string text = fmt::format("{}: {} of {} imported, {} all native, {} with opaque operators; {} compared with PyTorch in fp64, {} within {:.0e}",
                                  folder, imported, imports.size(), native, imported - native, compared, same, kSame);
-  if (admitted + rejected + unanswered > 0) text += fmt::format("; {} admitted, {} rejected", admitted, rejected);
+  if (admitted + rejected + unanswered == 0) return text + "\n";
+  text += fmt::format("; {} admitted, {} not asked, {} rejected", admitted, unanswered, rejected);
   std::map<std::string, int> first;   // by the first case that says so
   for (const Import& import : imports)
     if (!import.rejected_by.empty()) ++first[import.rejected_by.front()];
   std::vector<std::string> parts;
   for (const auto& [name, times] : first) parts.push_back(fmt::format("{}: {}", name, times));
   if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
-  if (unanswered > 0) text += fmt::format(", {} not asked", unanswered);
   return text + "\n";
 }
 

@@ -1,6 +1,7 @@
 // kw problem import: problem files from PyTorch modules and KernelBench tasks, several at once.
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 #include "base/file.h"
 #include "base/parallel.h"
@@ -43,6 +44,10 @@ class Batch {
  private:
   Result<Import> import_one(const std::string& file) {
     KW_TRY(Import import, import_file(python_, kind_, file, limits_));
+    if (!import.text.empty() && !is_new(import.name)) {
+      import.text.clear();
+      import.reason = fmt::format("another of the files is called {} too; import it into another folder", import.name);
+    }
     if (import.text.empty()) {
       note(fmt::format("{}: not imported: {}\n", file, import.reason));
       return import;
@@ -52,6 +57,11 @@ class Batch {
     if (admit_) admit_import(import, limits_);
     note(fmt::format("{}: {}\n", file, path));
     return import;
+  }
+
+  bool is_new(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return names_.insert(name).second;
   }
 
   void note(const std::string& text) {
@@ -83,6 +93,7 @@ class Batch {
   problem::PythonPlace python_;
   const Output& output_;
   std::mutex mutex_;  // guards the rest, and the output
+  std::set<std::string> names_;  // of the problems
   std::vector<std::optional<Import>> imports_;  // by file
   Status failure_;
 };

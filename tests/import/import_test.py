@@ -85,8 +85,10 @@ def main(kw):
         expect("norm_running_mean: f32[" in tables, "running statistics are inputs", tables)
 
         code, out, err = run(kw, "problem", "import", "kernelbench", "--out", folder, "--admit", "--admit-seconds", "0.001", tasks[0])
-        expect("not asked: it takes over 0.001 s" in out and "0 admitted, 0 rejected, 1 not asked" in out, "admission has a time limit", out + err)
+        expect("not asked: it takes over 0.001 s" in out and "0 admitted, 1 not asked, 0 rejected" in out, "admission has a time limit", out + err)
         ended_early(kw, folder)
+        code, out, err = run(kw, "problem", "import", "kernelbench", "--out", folder, tasks[0], tasks[0])
+        expect(code == 1 and "1 of 2 imported" in out and "is called linear_relu too" in out, "two problems of one name", out + err)
 
         code, out, err = run(kw, "problem", "import", "module", "--out", folder, "modules/distances.py:nearest")
         expect(code == 0 and re.search(r"distances +yes", out), "a function is imported", out + err)
