@@ -35,7 +35,7 @@ void of_candidate(const Subject& subject, const Roofline& roofline, List& list) 
   list.exact("operations per byte at which both peaks meet", roofline.ridge(), "", "specification");
   list.exact("launches", of(subject.launches), "", "plan");
   list.exact("fills and copies", of(subject.other_steps), "", "plan");
-  list.estimated("floor of the time", roofline.floor_seconds(), "s", "specification");
+  list.estimated("time of all the reference's work at the peaks", roofline.floor_seconds(), "s", "specification");
   list.estimated("time", subject.seconds, "s");
 }
 

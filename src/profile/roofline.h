@@ -26,7 +26,7 @@ struct Roofline {
   double memory_seconds = 0, compute_seconds = 0;
   double intensity() const { return bytes > 0 ? operations / bytes : 0; }
   double ridge() const { return bytes_per_second > 0 ? operations_per_second / bytes_per_second : 0; }
-  double floor_seconds() const;      // no candidate is faster
+  double floor_seconds() const;      // no candidate is faster that does all that the reference names
   Class by_problem = Class::kMixed, by_counters = Class::kMixed;
   Time::Resource bound = Time::kDram;   // by counters
   std::string conflict;              // empty: both agree

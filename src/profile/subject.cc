@@ -39,11 +39,8 @@ Work work_of(const Kernel& kernel, const Subject& subject) {
   }
   const C& c = kernel.counters;
   const double blocks = std::max(1.0, of(c.blocks));
-  // A block's second look at a sector is served by L1, if what its neighbours on the SM load leaves room for it.
-  const double cached = of(c.block_sectors_load) / blocks * kSectorBytes * work.blocks_per_sm;
-  const double shared = static_cast<double>(kernel.resources ? kernel.resources->shared_bytes : 0) + launched.dynamic_shared_bytes;
-  const bool fits = cached + shared * work.blocks_per_sm <= subject.target->limits.shared_per_sm_bytes;
-  work.l2_bytes = ((fits ? totals.block_sectors : totals.load_sectors) + totals.store_sectors + totals.local_sectors) * kSectorBytes;
+  // A block's later looks at a sector are taken to be served by L1: they mostly come soon after the first.
+  work.l2_bytes = (totals.block_sectors + totals.store_sectors + totals.local_sectors) * kSectorBytes;
   // Of the buffers, the part that is touched, as far as the counted workload tells.
   if (kernel.counted_launched.buffer_bytes > 0) {
     const double touched = std::min(1.0, of(c.launch_sectors) * kSectorBytes / kernel.counted_launched.buffer_bytes);

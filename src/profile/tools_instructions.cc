@@ -166,13 +166,15 @@ Work on_tensor_cores(const Subject& subject, const Kernel& kernel, tensor::DType
   work.tensor_operations = operations;
   work.tensor_dtype = dtype;
   // An FMA of a warp is 64 operations; they go, and with them what fed them: an m16n8k16 does the work of 64 of them, and
-  // a tile of 64 by 64 reads each operand 16 times less often than a thread that computes four outputs.
+  // a tile of 64 by 64 reads each operand 16 times less often than a thread that computes four outputs, and each element of
+  // either operand once for 64 outputs.
   const double fmas = operations / 64, had = std::max(1.0, work.instructions[C::kFloat32] + work.instructions[C::kHalf] + work.instructions[C::kFloat64]);
   const double left = std::max(0.0, 1 - fmas / had);
   for (const auto each : {C::kFloat32, C::kHalf, C::kFloat64, C::kLoad, C::kConversion, C::kInteger, C::kMove, C::kControl, C::kPredicate}) {
     work.instructions[each] *= std::max(left, 1.0 / 32);
   }
   work.line_passes /= 16;
+  work.l2_bytes = std::min(work.l2_bytes, operations / 64 * tensor::bits_of(dtype) / 8);
   work.shared_passes /= 8;
   work.load_waits /= 16;
   work.shared_loads /= 16;

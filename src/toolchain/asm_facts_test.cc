@@ -69,8 +69,52 @@ TEST(SassFacts, ReadsADisassembly) {
   EXPECT_EQ(facts[0].accesses[0].bytes, 16u);
 }
 
+// As nvdisasm -c -g prints it.
+TEST(SassFacts, SpillsHavePlacesAndSlowPathsNames) {
+  const auto facts = sass_facts(R"(
+.text.k:
+	//## File "/a/b.cu", line 7
+        /*0000*/                   STL [R1+0x4], R2 ;
+        /*0010*/                   LDL.LU R2, [R1+0x4] ;
+	//## File "/a/b.cu", line 9 inlined at "/a/c.cu", line 3
+        /*0020*/                   LDL R3, [R1] ;
+        /*0030*/                   CALL.REL.NOINC `($__internal_1_$__cuda_sm3x_div_rn_noftz_f32_slowpath) ;
+        /*0040*/                   CALL.REL.NOINC `(_Z5otherv) ;
+)");
+  ASSERT_EQ(facts.size(), 1u);
+  ASSERT_EQ(facts[0].local_places.size(), 2u);
+  EXPECT_EQ(facts[0].local_places[0].file, "/a/b.cu");
+  EXPECT_EQ(facts[0].local_places[0].line, 7u);
+  EXPECT_EQ(facts[0].local_places[0].count, 2u);
+  EXPECT_EQ(facts[0].local_places[1].line, 9u);
+  EXPECT_EQ(facts[0].slow_paths, (std::map<std::string, uint64_t>{{"div_rn_noftz_f32", 1}}));
+}
+
+TEST(SassFacts, LoadsInFlightEndWhereOneIsNeeded) {
+  const auto facts = sass_facts(R"(
+.text.three_then_one:
+        /*0000*/                   LDG.E.64 R4, [R2.64] ;
+        /*0010*/                   LDG.E R6, [R2.64+0x8] ;
+        /*0020*/                   LDG.E R7, [R10.64] ;
+        /*0030*/                   FADD R8, R5, R5 ;
+        /*0040*/                   LDG.E R6, [R8.64] ;
+        /*0050*/                   EXIT ;
+.text.a_chain:
+        /*0000*/                   LDG.E.64 R2, [R2.64] ;
+        /*0010*/                   LDG.E.64 R4, [R2.64] ;
+        /*0020*/                   EXIT ;
+.text.none:
+        /*0000*/                   EXIT ;
+)");
+  ASSERT_EQ(facts.size(), 3u);
+  EXPECT_DOUBLE_EQ(facts[0].loads_in_flight, 2);   // 3, then 1: R5 is the upper half of the first
+  EXPECT_DOUBLE_EQ(facts[1].loads_in_flight, 1);
+  EXPECT_DOUBLE_EQ(facts[2].loads_in_flight, 0);
+}
+
 TEST(SassFacts, AnyTextIsAccepted) {
-  for (const char* text : {"", "\n\n", ".text.:", "/*zz*/ X", "/*00*/ @P0", "/*00*/ {", ".text.k:\n/*0*/ LDG"}) {
+  for (const char* text : {"", "\n\n", ".text.:", "/*zz*/ X", "/*00*/ @P0", "/*00*/ {", ".text.k:\n/*0*/ LDG",
+                           ".text.k:\n/*0*/ LDG R", ".text.k:\n/*0*/ CALL $__cuda_sm", "//## File \"", "//## File \"\", line ", ".text.k:\n//## File \"a\", line x\n/*0*/ STL R1, R"}) {
     EXPECT_NO_FATAL_FAILURE(sass_facts(text));
   }
 }
