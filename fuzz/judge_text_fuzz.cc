@@ -1,10 +1,14 @@
-// Any text as a .case file, as the head of a .cu fixture, and as a verdict to be judged again: something or an error with a
-// message. A verdict does not differ from itself.
+// Any text as a .case file, as the head of a .cu fixture, as a verdict to be judged again, and as a bundle: something or an error with a
+// message. A verdict does not differ from itself. The text also stands for a bundle's index, whose hash would never fit by chance.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/check.h"
+#include "base/hash.h"
+#include "base/tar.h"
+#include "judge/bundle.h"
 #include "judge/fixture.h"
 #include "judge/stored_verdict.h"
 
@@ -19,6 +23,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     KW_CHECK(judge::differences(text, text).empty());
   } else {
     KW_CHECK(!format_error(verdict.error()).empty());
+  }
+  if (const auto verdict = judge::read_undecided(text, "fuzz.json"); !verdict) KW_CHECK(!format_error(verdict.error()).empty());
+  const auto indexed = write_tar({{"index/" + hash_hex(text), text}});
+  KW_CHECK(indexed);
+  for (const std::string& bytes : {std::string(text), *indexed}) {
+    const auto bundle = judge::Bundle::parse(bytes, "fuzz.kwb");
+    if (!bundle) KW_CHECK(!format_error(bundle.error()).empty());
+    else for (const auto& each : bundle->cases) KW_CHECK(!each.c.name.empty());
   }
   return 0;
 }

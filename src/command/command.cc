@@ -24,6 +24,7 @@ std::vector<Command> make_table() {
   table.push_back(problem_import_command());
   append(table, plan_commands());
   append(table, device_commands());
+  append(table, bundle_commands());
   table.push_back(asm_command());
   append(table, ptx_commands());
   table.push_back(nvcc_command());

@@ -73,6 +73,7 @@ Command judge_command();
 Command profile_command();
 std::vector<Command> plan_commands();
 std::vector<Command> device_commands();
+std::vector<Command> bundle_commands();
 std::vector<Command> problem_commands();
 Command problem_evaluate_command();
 Command problem_import_command();

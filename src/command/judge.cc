@@ -1,12 +1,11 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "command/command.h"
+#include "command/suite_output.h"
 #include "device/device_process.h"
 #include "judge/evaluate.h"
 #include "judge/evidence.h"
 #include "judge/page.h"
-#include "judge/suite.h"
 #include "problem/problem.h"
 
 namespace kw::command {
@@ -54,32 +53,13 @@ Result<int> run_one(const Invocation& invocation, const Output& output) {
   return judge::exit_code(verdict.outcome);
 }
 
-// A suite takes long: what could not be written afterwards is told before.
-Status check_place(const Invocation& invocation, const char* name) {
-  if (!invocation.has(name)) return {};
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const fs::path path = invocation.text(name), folder = path.parent_path();
-  if (fs::is_directory(path, ignored)) return fail(ErrorCode::kInvalid, "--{}: {} is a folder; name a file", name, path.string());
-  if (!folder.empty() && !fs::is_directory(folder, ignored)) {
-    return fail(ErrorCode::kNotFound, "--{}: there is no folder {}; make it first", name, folder.string());
-  }
-  return {};
-}
-
 Result<int> run_suite(const Invocation& invocation, const Output& output) {
   for (const char* name : {"junit", "summary"}) KW_TRY_VOID(check_place(invocation, name));
   judge::SuiteOptions options;
   KW_TRY(options.judge, options_of(invocation));
   options.jobs = static_cast<int>(invocation.integer("jobs"));
-  const auto progress = [&](const judge::SuiteCase& c, size_t done, size_t all) {
-    output.note(fmt::format("{:>{}}/{} {}", done, fmt::formatted_size("{}", all), all, judge::line_of(c)));
-  };
-  KW_TRY(const judge::Suite suite, judge::run_suite(invocation.text("suite"), options, progress));
-  output.out(judge::closing_line(suite) + "\n");
-  if (invocation.has("junit")) KW_TRY_VOID(write_file(invocation.text("junit"), judge::junit_xml(suite)));
-  if (invocation.has("summary")) KW_TRY_VOID(write_file(invocation.text("summary"), judge::markdown_summary(suite)));
-  return suite.as_expected() == suite.cases.size() ? 0 : 1;
+  KW_TRY(const judge::Suite suite, judge::run_suite(invocation.text("suite"), options, progress_to(output)));
+  return finish_suite(suite, invocation, output);
 }
 
 // 0: the same verdict; 1: another.
@@ -120,6 +100,31 @@ Result<int> run(const Invocation& invocation, const Output& output) {
 }
 
 }  // namespace
+
+Status check_place(const Invocation& invocation, const char* name) {
+  if (!invocation.has(name)) return {};
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path path = invocation.text(name), folder = path.parent_path();
+  if (fs::is_directory(path, ignored)) return fail(ErrorCode::kInvalid, "--{}: {} is a folder; name a file", name, path.string());
+  if (!folder.empty() && !fs::is_directory(folder, ignored)) {
+    return fail(ErrorCode::kNotFound, "--{}: there is no folder {}; make it first", name, folder.string());
+  }
+  return {};
+}
+
+judge::SuiteProgress progress_to(const Output& output) {
+  return [&output](const judge::SuiteCase& c, size_t done, size_t all) {
+    output.note(fmt::format("{:>{}}/{} {}", done, fmt::formatted_size("{}", all), all, judge::line_of(c)));
+  };
+}
+
+Result<int> finish_suite(const judge::Suite& suite, const Invocation& invocation, const Output& output) {
+  output.out(judge::closing_line(suite) + "\n");
+  if (invocation.has("junit")) KW_TRY_VOID(write_file(invocation.text("junit"), judge::junit_xml(suite)));
+  if (invocation.has("summary")) KW_TRY_VOID(write_file(invocation.text("summary"), judge::markdown_summary(suite)));
+  return suite.as_expected() == suite.cases.size() ? 0 : 1;
+}
 
 Command judge_command() {
   return {{"judge"},

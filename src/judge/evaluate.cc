@@ -16,14 +16,13 @@ namespace {
 struct Step {
   Rung rung;
   Result<RungResult> (*climb)(Climb&);
-  bool on_gpu = false;
 };
 // The ladder. The order is the point: each rung runs only on what the ones before it let through.
 constexpr Step kLadder[kRungs] = {
     {Rung::kCompile, compile_rung},   {Rung::kRecord, record_rung}, {Rung::kContract, contract_rung},
     {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kValues, values_rung},
     {Rung::kSchedules, schedules_rung}, {Rung::kPieces, pieces_rung},
-    {Rung::kFull, full_rung, true},
+    {Rung::kFull, full_rung},
 };
 
 uint64_t secret_seed() {
@@ -50,15 +49,15 @@ Correct summarise(const Climb& climb) {
 }
 
 // Where an emulator's lacking an instruction does not end the climb, because rungs that need none follow.
-bool goes_on_unchecked(const Climb& climb, const Step& step) {
-  return !step.on_gpu && (climb.options.gpu || climb.options.gpu_elsewhere);
+bool goes_on_unchecked(const Climb& climb, Rung rung) {
+  return !is_on_gpu(rung) && (climb.options.gpu || climb.options.gpu_elsewhere);
 }
 
 // Climbs one half of the ladder; the verdict is then what has decided, or what is known so far.
 Status climb_rungs(Ascent& ascent, bool on_gpu, const Progress& progress) {
   auto& [climb, verdict, not_checked] = ascent;
   for (int i = 0; i < kRungs; ++i) {
-    if (kLadder[i].on_gpu != on_gpu || (not_checked && !on_gpu)) continue;
+    if (is_on_gpu(kLadder[i].rung) != on_gpu || (not_checked && !on_gpu)) continue;
     RungReport& report = verdict.ladder[i];
     if (progress) progress(report, false);
     const auto begin = std::chrono::steady_clock::now();
@@ -68,7 +67,7 @@ Status climb_rungs(Ascent& ascent, bool on_gpu, const Progress& progress) {
     report.detail = result.detail;
     report.status = result.failed ? RungReport::Status::kFailed : RungReport::Status::kPassed;
     if (result.failed) report.detail = std::string(name_of(*result.failed));
-    if (const auto* lacking = result.failed && goes_on_unchecked(climb, kLadder[i]) ? std::get_if<NotChecked>(&*result.failed) : nullptr) {
+    if (const auto* lacking = result.failed && goes_on_unchecked(climb, report.rung) ? std::get_if<NotChecked>(&*result.failed) : nullptr) {
       report.status = RungReport::Status::kNotChecked;
       report.detail = lacking->message;
       not_checked = *lacking;
@@ -91,13 +90,6 @@ Status climb_rungs(Ascent& ascent, bool on_gpu, const Progress& progress) {
 }
 
 }  // namespace
-
-std::vector<Rung> gpu_rungs() {
-  std::vector<Rung> out;
-  for (const Step& step : kLadder)
-    if (step.on_gpu) out.push_back(step.rung);
-  return out;
-}
 
 Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
                             const Progress& progress) {

@@ -15,28 +15,11 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxVerdict = uint64_t{64} << 20;
 
-Result<std::string> object(const std::string& folder, const std::string& hash) {
-  KW_TRY(std::string text, read_file(folder + "/objects/" + hash));
-  if (hash_hex(text) != hash) return fail(ErrorCode::kInvalid, "{}/objects/{} does not hold what its name says", folder, hash);
-  return text;
-}
-
-// The judged files of a stored verdict, put back as they were below `place`; the problem comes first.
-Result<std::pair<std::string, std::string>> restore(const std::string& folder, const StoredVerdict& stored, const std::string& place) {
-  KW_TRY(const std::string problem, object(folder, stored.evidence.problem));
-  const std::string problem_file = place + "/" + fs::path(stored.problem_file).filename().string();
-  KW_TRY_VOID(write_file(problem_file, problem));
-  const std::string root = place + "/candidate";
-  std::string candidate = root;
-  for (const Evidence::File& file : stored.evidence.sources) {
-    KW_TRY(const std::string text, object(folder, file.hash));
-    const std::string path = root + "/" + file.path;
-    KW_TRY_VOID(make_folder(fs::path(path).parent_path().string()));
-    KW_TRY_VOID(write_file(path, text));
-    // One file was judged as a file, several as a folder.
-    candidate = stored.evidence.sources.size() == 1 && file.path == fs::path(stored.candidate).filename() ? path : root;
-  }
-  return std::pair(problem_file, candidate);
+// Written once, never changed.
+Status put(const std::string& place, std::string_view text) {
+  std::error_code error;
+  if (fs::exists(place, error)) return {};
+  return write_file(place, text);
 }
 
 }  // namespace
@@ -49,44 +32,75 @@ Result<Evidence> evidence_of(const problem::Problem& problem, const std::string&
   return out;
 }
 
-Result<std::string> store(const std::string& folder, const problem::Problem& problem, const Verdict& verdict) {
-  KW_TRY_VOID(make_folder(folder + "/objects"));
-  KW_TRY_VOID(make_folder(folder + "/verdicts"));
-  for (const char* part : {"/objects", "/verdicts"}) sweep_unfinished(folder + part);
-  std::error_code error;
-  const auto put = [&](const std::string& place, const std::string& text) -> Status {
-    if (fs::exists(place, error)) return {};
-    return write_file(place, text);
-  };
-  KW_TRY_VOID(put(folder + "/objects/" + verdict.evidence.problem, problem.text));
+Result<std::vector<std::string>> texts_of(const problem::Problem& problem, const Verdict& verdict) {
   KW_TRY(const std::vector<toolchain::Source> sources, toolchain::candidate_sources(verdict.candidate));
   KW_TRY(const Evidence now, evidence_of(problem, verdict.candidate));
   if (now != verdict.evidence) return fail(ErrorCode::kInvalid, "{} has changed since it was judged: judge it again", verdict.candidate);
-  for (const toolchain::Source& source : sources) KW_TRY_VOID(put(folder + "/objects/" + hash_hex(source.text), source.text));
-  const std::string text = to_json(verdict);
-  const std::string path = fmt::format("{}/verdicts/{}.json", folder, hash_hex(text));
-  KW_TRY_VOID(put(path, text));
+  std::vector<std::string> out{problem.text};
+  for (const toolchain::Source& source : sources) out.push_back(source.text);
+  return out;
+}
+
+Result<std::string> store(const std::string& folder, const problem::Problem& problem, const Verdict& verdict) {
+  KW_TRY(const std::vector<std::string> texts, texts_of(problem, verdict));
+  return store(folder, texts, to_json(verdict));
+}
+
+Result<std::string> store(const std::string& folder, const std::vector<std::string>& texts, std::string_view verdict) {
+  KW_TRY_VOID(make_folder(folder + "/objects"));
+  KW_TRY_VOID(make_folder(folder + "/verdicts"));
+  for (const char* part : {"/objects", "/verdicts"}) sweep_unfinished(folder + part);
+  for (const std::string& text : texts) KW_TRY_VOID(put_object(folder, text));
+  const std::string path = fmt::format("{}/verdicts/{}.json", folder, hash_hex(verdict));
+  KW_TRY_VOID(put(path, verdict));
   return path;
+}
+
+Status put_object(const std::string& folder, std::string_view text) { return put(folder + "/objects/" + hash_hex(text), text); }
+
+Result<std::string> object(const std::string& folder, const std::string& hash) {
+  KW_TRY(std::string text, read_file(folder + "/objects/" + hash));
+  if (hash_hex(text) != hash) return fail(ErrorCode::kInvalid, "{}/objects/{} does not hold what its name says", folder, hash);
+  return text;
+}
+
+Result<Restored> restore(const StoredVerdict& stored, const std::string& place, const FindObject& find) {
+  KW_TRY(const std::string problem, find(stored.evidence.problem));
+  Restored out;
+  out.problem = place + "/" + fs::path(stored.problem_file).filename().string();
+  KW_TRY_VOID(write_file(out.problem, problem));
+  const std::string root = place + "/candidate";
+  out.candidate = root;
+  for (const Evidence::File& file : stored.evidence.sources) {
+    KW_TRY(const std::string text, find(file.hash));
+    const std::string path = root + "/" + file.path;
+    KW_TRY_VOID(make_folder(fs::path(path).parent_path().string()));
+    KW_TRY_VOID(write_file(path, text));
+    // One file was judged as a file, several as a folder.
+    if (stored.evidence.sources.size() == 1 && file.path == fs::path(stored.candidate).filename()) out.candidate = path;
+  }
+  return out;
 }
 
 Result<Recheck> recheck(const std::string& file, const Progress& progress) {
   KW_TRY(const std::string text, read_file(file, kMaxVerdict));
   KW_TRY(const StoredVerdict stored, read_verdict(text, file));
   KW_TRY(const TempDir place, TempDir::create("kw-recheck"));
-  std::pair<std::string, std::string> files(stored.problem_file, stored.candidate);
+  Restored files{stored.problem_file, stored.candidate};
   std::error_code ignored;
   const fs::path above = fs::absolute(file, ignored).parent_path();
   const bool in_store = above.filename() == "verdicts" && fs::is_directory(above.parent_path() / "objects", ignored);
-  if (in_store) { KW_TRY(files, restore(above.parent_path().string(), stored, place.path())); }
-  KW_TRY(const problem::Problem problem, problem::load_problem(files.first));
-  KW_TRY(const Evidence now, evidence_of(problem, files.second));
+  const FindObject find = [folder = above.parent_path().string()](const std::string& hash) { return object(folder, hash); };
+  if (in_store) { KW_TRY(files, restore(stored, place.path(), find)); }
+  KW_TRY(const problem::Problem problem, problem::load_problem(files.problem));
+  KW_TRY(const Evidence now, evidence_of(problem, files.candidate));
   if (now != stored.evidence) {
-    const std::string& changed = now.problem != stored.evidence.problem ? files.first : files.second;
+    const std::string& changed = now.problem != stored.evidence.problem ? files.problem : files.candidate;
     return fail(Error{ErrorCode::kInvalid, fmt::format("{} is not what the verdict is about: it has changed since", changed), {}, {},
                       {"judge it anew, or keep evidence next time: kw judge --evidence DIR"}});
   }
   Recheck out;
-  KW_TRY(out.verdict, evaluate(problem, files.second, stored.options, progress));
+  KW_TRY(out.verdict, evaluate(problem, files.candidate, stored.options, progress));
   out.differences = differences(text, to_json(out.verdict));
   return out;
 }

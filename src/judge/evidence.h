@@ -6,20 +6,39 @@
 // recheck() judges again what a stored verdict names, with its seed, target and options, and tells what differs.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "judge/evaluate.h"
+#include "judge/stored_verdict.h"
 #include "problem/problem.h"
 
 namespace kw::judge {
 
 Result<Evidence> evidence_of(const problem::Problem& problem, const std::string& candidate_path);
 
-// Stores the verdict and what it was about; the path of the verdict. kIo, or what read_file says when the candidate is gone;
-// kInvalid when it has changed since it was judged.
+// The problem's text and those of the candidate's files: the objects that the verdict's evidence names. What read_file says when
+// the candidate is gone; kInvalid when it has changed since it was judged.
+Result<std::vector<std::string>> texts_of(const problem::Problem& problem, const Verdict& verdict);
+
+// Stores the verdict and what it was about; the path of the verdict. kIo; as texts_of().
 Result<std::string> store(const std::string& folder, const problem::Problem& problem, const Verdict& verdict);
+// The same of a verdict's JSON and of all objects that its evidence names.
+Result<std::string> store(const std::string& folder, const std::vector<std::string>& texts, std::string_view verdict);
+
+// Of a store, or of any folder with objects/HASH. kInvalid when the object does not hold what its name says.
+Status put_object(const std::string& folder, std::string_view text);
+Result<std::string> object(const std::string& folder, const std::string& hash);
+
+// What a verdict was about, put back below a folder: where problem and candidate are. `find` gives an object by its hash.
+struct Restored {
+  std::string problem, candidate;
+};
+using FindObject = std::function<Result<std::string>(const std::string& hash)>;
+Result<Restored> restore(const StoredVerdict& stored, const std::string& place, const FindObject& find);
 
 struct Recheck {
   Verdict verdict;                       // the new one

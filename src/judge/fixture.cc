@@ -103,13 +103,7 @@ class Reader {
   }
 
   Status says(const std::string& pattern) {
-    // The standard library reads regular expressions by recursion: what is nested too deep would end the program.
-    if (pattern.size() > kMaxPattern) return wrong(fmt::format("a regular expression has at most {} characters", kMaxPattern));
-    try {
-      (void)std::regex(pattern, std::regex::ECMAScript);
-    } catch (const std::regex_error& error) {
-      return wrong(fmt::format("'{}' is no regular expression: {}", pattern, error.what()));
-    }
+    if (const Status status = check_pattern(pattern); !status) return wrong(status.error().message);
     fixture_.says.push_back(pattern);
     return {};
   }
@@ -137,6 +131,17 @@ Status add_candidates(const std::string& file, const std::string& name, std::vec
 }
 
 }  // namespace
+
+Status check_pattern(const std::string& pattern) {
+  // The standard library reads regular expressions by recursion: what is nested too deep would end the program.
+  if (pattern.size() > kMaxPattern) return fail(ErrorCode::kInvalid, "a regular expression has at most {} characters", kMaxPattern);
+  try {
+    (void)std::regex(pattern, std::regex::ECMAScript);
+  } catch (const std::regex_error& error) {
+    return fail(ErrorCode::kInvalid, "'{}' is no regular expression: {}", pattern, error.what());
+  }
+  return {};
+}
 
 Result<Fixture> read_fixture(std::string_view text, const std::string& file) { return Reader(file).read(text); }
 

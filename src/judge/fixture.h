@@ -30,6 +30,9 @@ struct Fixture {
 // The fixture that `text` says, without a name; `file` is where it is written, a .cu file (keys in its head comment) or a .case file.
 Result<Fixture> read_fixture(std::string_view text, const std::string& file);
 
+// That `says` of a fixture may be this: a regular expression of bounded size.
+Status check_pattern(const std::string& pattern);
+
 // All fixtures in `folder` and below, by name. Problem files there stand for their candidates, which must be correct.
 Result<std::vector<Fixture>> find_fixtures(const std::string& folder);
 

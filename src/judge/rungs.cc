@@ -80,6 +80,12 @@ SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line,
   return {own ? relative.string() : path.string(), line, column};
 }
 
+void ask_for_pieces(Climb& climb) {
+  if (climb.cases.empty()) return;
+  const plan::Plan& plan = climb.cases.front().plan;   // every plan has the entry's parameters
+  climb.problem = problem::asking_for(std::move(climb.problem), [&](const auto& piece) { return plan.find_buffer(piece.name) != nullptr; });
+}
+
 Result<RungResult> compile_rung(Climb& climb) {
   toolchain::Candidate candidate;
   candidate.path = climb.candidate_path;
@@ -137,10 +143,7 @@ Result<RungResult> record_rung(Climb& climb) {
     if (failed) return RungResult{std::move(failed), ""};
     steps += all[i]->plan.steps.size();
   }
-  if (!climb.cases.empty()) {
-    const plan::Plan& plan = climb.cases.front().plan;   // every plan has the entry's parameters
-    climb.problem = problem::asking_for(std::move(climb.problem), [&](const auto& piece) { return plan.find_buffer(piece.name) != nullptr; });
-  }
+  ask_for_pieces(climb);
   return RungResult{std::nullopt, fmt::format("{} workloads, {} steps", all.size(), steps)};
 }
 

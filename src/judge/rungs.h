@@ -48,17 +48,17 @@ struct Ascent {
 // The rungs that need the candidate's sources, a compiler and the emulator.
 Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
                             const Progress& progress);
-// The others, if none has decided: they need recorded plans, the problem, the seed and Options::gpu, and of Climb::compiled the names
-// alone. Without a GPU the verdict stays as it is.
+// The others (is_on_gpu), if none has decided; of Climb::compiled they need the names alone. Without a GPU the verdict stays as it is.
 Result<Verdict> climb_on_gpu(Ascent ascent, const Progress& progress);
-// The rungs that climb_on_gpu() climbs.
-std::vector<Rung> gpu_rungs();
 
 struct RungResult {
   std::optional<Outcome> failed;  // none: passed
   std::string detail;
   std::optional<problem::Workload> workload = std::nullopt;   // on which an output was wrong
 };
+
+// Once recorded, the problem asks for the pieces that the candidate writes.
+void ask_for_pieces(Climb& climb);
 
 Result<RungResult> compile_rung(Climb& climb);
 Result<RungResult> record_rung(Climb& climb);

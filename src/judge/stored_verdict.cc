@@ -1,31 +1,15 @@
 #include "judge/stored_verdict.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <limits>
-#include <nlohmann/json.hpp>
+
+#include "judge/suite_json.h"
 
 namespace kw::judge {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;   // not ordered_json, which looks for every key among all before it
-
-// Verdicts are shallow; JSON is compared and printed by recursion, which deeper text would drive off the stack.
-constexpr int kDeepest = 64;
-
-Json parsed(std::string_view text) {
-  bool too_deep = false;
-  const Json json = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDeepest;
-    return !too_deep;
-  }, false);
-  return too_deep ? Json(Json::value_t::discarded) : json;
-}
-
-// A hash as a name of a file in the store: nothing else reaches a path.
-bool is_hash(const std::string& text) {
-  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
+using Json = nlohmann::json;
 
 // A path that stays below the folder it is put in.
 bool is_inside(const std::string& path) {
@@ -33,7 +17,7 @@ bool is_inside(const std::string& path) {
   return !normal.empty() && !normal.is_absolute() && *normal.begin() != ".." && *normal.begin() != "." && normal.has_filename();
 }
 
-class Reader {
+class Reader : public JsonFields {
  public:
   Reader(const Json& root, const std::string& file) : root_(root), file_(file) {}
 
@@ -58,60 +42,87 @@ class Reader {
       out.options.record_deadline_s = number<double>(options, "record_deadline_s", -1);
     }
     const Json& evidence = member(root_, "evidence");
-    out.evidence.problem = text(evidence, "problem");
-    const Json& sources = member(evidence, "sources");
-    if (!sources.is_array() || sources.empty()) complain("evidence/sources");
-    for (const Json& each : sources.is_array() ? sources : Json::array()) {
-      out.evidence.sources.push_back({text(each, "path"), text(each, "hash")});
-      if (!is_hash(out.evidence.sources.back().hash)) complain("evidence/sources/hash");
+    out.evidence.problem = hash(evidence, "problem");
+    const Json& sources = list(evidence, "sources");
+    if (sources.empty()) complain("evidence/sources");
+    for (const Json& each : sources) {
+      out.evidence.sources.push_back({text(each, "path"), hash(each, "hash")});
       if (!is_inside(out.evidence.sources.back().path)) complain("evidence/sources/path");
     }
-    if (!is_hash(out.evidence.problem)) complain("evidence/problem");
     if (out.options.judge_shapes < 0 || out.options.judge_shapes > 1000) complain("options/judge_shapes");
     if (out.options.value_changes < 0 || out.options.value_changes > 1000) complain("options/value_changes");
     if (out.options.schedules < 0 || out.options.schedules > 1000) complain("options/schedules");
     for (const double seconds : {out.options.kernel_deadline_s, out.options.host_deadline_s, out.options.record_deadline_s})
       if (!(seconds > 0)) complain("options");
-    if (!wrong_.empty()) {
-      return fail(Error{ErrorCode::kInvalid, fmt::format("'{}' is missing from the verdict or not what it should be", wrong_), Span{file_, 0, 0, 0}, {}, {}});
-    }
+    KW_TRY_VOID(complaint("the verdict", file_));
+    return out;
+  }
+
+  Result<Verdict> read_undecided() {
+    KW_TRY(const StoredVerdict stored, read());
+    Verdict out;
+    out.problem = text(root_, "problem");
+    out.candidate = stored.candidate;
+    out.target = stored.options.target;
+    out.problem_file = stored.problem_file;
+    out.evidence = stored.evidence;
+    out.options = stored.options;
+    out.candidate_hash = text(root_, "candidate_hash");
+    out.seed = *stored.options.seed;
+    for (int i = 0; i < kRungs; ++i) out.ladder[static_cast<size_t>(i)].rung = static_cast<Rung>(i);
+    for (const Json& each : list(root_, "ladder")) rung(each, out);
+    const std::string verdict = text(root_, "verdict");
+    const Json& outcome = member(root_, "outcome");
+    if (!member(root_, "decided_by").is_null()) complain("decided_by");
+    if (verdict == name_of(Correct{})) out.outcome = correct(outcome);
+    else if (verdict == name_of(NotChecked{})) out.outcome = NotChecked{words(outcome, "message"), number<int>(outcome, "right_on_gpu", 0)};
+    else complain("verdict");
+    KW_TRY_VOID(complaint("the verdict", file_));
     return out;
   }
 
  private:
-  void complain(std::string_view what) {
-    if (wrong_.empty()) wrong_ = what;
+  void rung(const Json& json, Verdict& out) {
+    const std::string name = text(json, "rung"), status = text(json, "status");
+    const auto names = rung_names();
+    const auto at = std::find(names.begin(), names.end(), name) - names.begin();
+    if (at >= kRungs) return complain("ladder/rung");
+    RungReport& report = out.ladder[static_cast<size_t>(at)];
+    for (const auto each : {RungReport::Status::kPassed, RungReport::Status::kFailed, RungReport::Status::kNotChecked, RungReport::Status::kNotRun})
+      if (name_of(each) == status) report.status = each;
+    report.seconds = real(json, "seconds");
+    report.detail = words(json, "detail");
   }
-  const Json& member(const Json& json, const char* name) {
-    static const Json kNone;
-    const auto it = json.is_object() ? json.find(name) : json.end();
-    if (json.is_object() && it != json.end()) return *it;
-    complain(name);
-    return kNone;
+
+  Correct correct(const Json& json) {
+    Correct out;
+    out.workloads = number<int>(json, "workloads", 0);
+    out.values = number<int>(json, "values", 0);
+    out.schedules = number<int>(json, "schedules", 0);
+    out.on_gpu = number<int>(json, "on_gpu", 0);
+    for (const auto& [name, into] : {std::pair{"outputs", &out.outputs}, std::pair{"pieces", &out.pieces}})
+      for (const Json& each : list(json, name)) into->push_back({workload_name_of(*this, each, "worst_workload"), text(each, "output"), metrics(member(each, "metrics"))});
+    return out;
   }
-  std::string text(const Json& json, const char* name) {
-    const Json& value = member(json, name);
-    if (!value.is_string()) return complain(name), "";
-    const std::string text = value.get<std::string>();
-    if (text.empty() || text.find('\0') != std::string::npos) complain(name);   // no path and no name
-    return text;
-  }
-  template <typename T>
-  T number(const Json& json, const char* name, T otherwise) {
-    const Json& value = member(json, name);
-    if constexpr (std::is_integral_v<T>) {   // none of ours is negative
-      const uint64_t most = std::numeric_limits<T>::max();
-      if (value.is_number_unsigned() && value.get<uint64_t>() <= most) return static_cast<T>(value.get<uint64_t>());
-    } else if (value.is_number()) {
-      return value.get<T>();
-    }
-    complain(name);
-    return otherwise;
+
+  // What a verdict keeps of them.
+  tensor::ErrorMetrics metrics(const Json& json) {
+    tensor::ErrorMetrics out;
+    out.elements = number<int64_t>(json, "elements", 0);
+    out.failing = number<int64_t>(json, "failing", 0);
+    out.kind_mismatches = number<int64_t>(json, "kind_mismatches", 0);
+    out.max_abs = real(json, "max_abs");
+    out.max_rel = real(json, "max_rel");
+    out.rmse = real(json, "rmse");
+    out.psnr = real(json, "psnr_db");
+    out.cosine = real(json, "cosine");
+    out.max_ulp = real(json, "max_ulp");
+    out.budget_used = real(json, "budget_used");
+    return out;
   }
 
   const Json& root_;
   const std::string& file_;
-  std::string wrong_;
 };
 
 // A mangled name of a kernel in an unnamed namespace holds a hash of the file's path; the readable one stays.
@@ -120,13 +131,14 @@ void drop_paths(Json& json) {
     json.erase("kernel");
     json.erase("log");
     json.erase("minimal");
+    json.erase("on_gpu");
     json.erase("printed");
   }
   if (json.is_structured()) for (Json& each : json) drop_paths(each);
 }
 
 Json comparable(std::string_view verdict) {
-  const Json json = parsed(verdict);
+  const Json json = parse_json(verdict);
   Json out;
   for (const char* key : {"problem", "target", "seed", "verdict", "decided_by", "outcome"}) out[key] = json.value(key, Json());
   drop_paths(out);
@@ -136,8 +148,13 @@ Json comparable(std::string_view verdict) {
 }  // namespace
 
 Result<StoredVerdict> read_verdict(std::string_view text, const std::string& file) {
-  const Json json = parsed(text);
+  const Json json = parse_json(text);
   return Reader(json, file).read();
+}
+
+Result<Verdict> read_undecided(std::string_view text, const std::string& file) {
+  const Json json = parse_json(text);
+  return Reader(json, file).read_undecided();
 }
 
 std::vector<std::string> differences(std::string_view before, std::string_view after) {

@@ -19,6 +19,9 @@ struct StoredVerdict {
 
 Result<StoredVerdict> read_verdict(std::string_view text, const std::string& file);
 
+// All of a verdict that no rung has decided: correct, or not checked with a GPU's rungs to come. to_json() of it is `text`.
+Result<Verdict> read_undecided(std::string_view text, const std::string& file);
+
 // "/outcome/got: 1.5 before, 1.25 now" for everything that both of one candidate must agree on: all but times, paths,
 // remarks about the machine, what a crashed program printed (addresses) and what was found within a budget of seconds.
 // Both must be verdicts (read_verdict).

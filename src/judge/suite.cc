@@ -25,18 +25,8 @@ std::string verdict_text(std::string_view verdict, std::string_view rung) {
 Status judge_one(const Fixture& fixture, const SuiteOptions& options, const std::string& folder, SuiteCase& out) {
   KW_TRY(const problem::Problem problem, problem::load_problem(fixture.problem));
   KW_TRY(const std::string candidate, materialise(fixture, folder));
-  Options judge = options.judge;
-  judge.target = out.target;
-  if (judge.seed) judge.seed = Rng(*judge.seed).fork(out.name + " " + out.target).next();
-  if (judge.threads == 0) judge.threads = 1;
-  if (fixture.host_deadline_s > 0) judge.host_deadline_s = fixture.host_deadline_s;
-  if (fixture.record_deadline_s > 0) judge.record_deadline_s = fixture.record_deadline_s;
-  if (fixture.kernel_deadline_s > 0) judge.kernel_deadline_s = fixture.kernel_deadline_s;
-  KW_TRY(const Verdict verdict, evaluate(problem, candidate, judge));
-  out.seed = verdict.seed;
-  out.page = page(verdict, source_text_of(candidate));
-  out.got = verdict_text(name_of(verdict.outcome), verdict.decided_by ? name_of(*verdict.decided_by) : "");
-  out.why = mismatches(fixture, verdict, out.page);
+  KW_TRY(const Verdict verdict, evaluate(problem, candidate, options_of(fixture, out, options)));
+  settle(out, fixture, verdict, candidate);
   return {};
 }
 
@@ -46,11 +36,7 @@ size_t Suite::as_expected() const {
   return static_cast<size_t>(std::count_if(cases.begin(), cases.end(), [](const SuiteCase& c) { return c.as_expected(); }));
 }
 
-Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options,
-                        const std::function<void(const SuiteCase&, size_t, size_t)>& progress) {
-  KW_TRY(const std::vector<Fixture> fixtures, find_fixtures(folder));
-  KW_TRY_VOID(toolchain::find_nvcc());
-  KW_TRY(const TempDir scratch, TempDir::create("kw-suite"));
+std::pair<Suite, std::vector<const Fixture*>> cases_of(const std::string& folder, const std::vector<Fixture>& fixtures) {
   Suite suite;
   suite.folder = folder;
   std::vector<const Fixture*> fixture_of;
@@ -64,24 +50,56 @@ Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options,
       fixture_of.push_back(&fixture);
     }
   }
+  return {std::move(suite), std::move(fixture_of)};
+}
+
+void for_each_case(Suite& suite, int jobs, const std::function<Status(size_t index, SuiteCase& c)>& work, const SuiteProgress& progress) {
   const auto begin = Clock::now();
   std::mutex mutex;
   size_t done = 0;
-  parallel_for(suite.cases.size(), options.jobs > 0 ? options.jobs : available_cores(), [&](uint64_t i) {
+  parallel_for(suite.cases.size(), jobs > 0 ? jobs : available_cores(), [&](uint64_t i) {
     SuiteCase& c = suite.cases[i];
     const auto started = Clock::now();
-    const Status status = judge_one(*fixture_of[i], options, fmt::format("{}/{}", scratch.path(), i), c);
+    const Status status = work(i, c);
     if (!status) {
       c.got = "error";
       c.why = {format_error(status.error())};
     }
-    c.seconds = since(started);
+    c.seconds += since(started);
     const std::lock_guard lock(mutex);
     ++done;
     if (progress) progress(c, done, suite.cases.size());
   });
   suite.seconds = since(begin);
-  return suite;
+}
+
+Options options_of(const Fixture& fixture, const SuiteCase& c, const SuiteOptions& asked) {
+  Options judge = asked.judge;
+  judge.target = c.target;
+  if (judge.seed && !asked.same_seed) judge.seed = Rng(*judge.seed).fork(c.name + " " + c.target).next();
+  if (judge.threads == 0) judge.threads = 1;
+  if (fixture.host_deadline_s > 0) judge.host_deadline_s = fixture.host_deadline_s;
+  if (fixture.record_deadline_s > 0) judge.record_deadline_s = fixture.record_deadline_s;
+  if (fixture.kernel_deadline_s > 0) judge.kernel_deadline_s = fixture.kernel_deadline_s;
+  return judge;
+}
+
+void settle(SuiteCase& c, const Fixture& expected, const Verdict& verdict, const std::string& candidate) {
+  c.seed = verdict.seed;
+  c.page = page(verdict, source_text_of(candidate));
+  c.got = verdict_text(name_of(verdict.outcome), verdict.decided_by ? name_of(*verdict.decided_by) : "");
+  c.why = mismatches(expected, verdict, c.page);
+}
+
+Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options, const SuiteProgress& progress) {
+  KW_TRY(const std::vector<Fixture> fixtures, find_fixtures(folder));
+  KW_TRY_VOID(toolchain::find_nvcc());
+  KW_TRY(const TempDir scratch, TempDir::create("kw-suite"));
+  auto [suite, fixture_of] = cases_of(folder, fixtures);
+  for_each_case(suite, options.jobs, [&, &fixture_of = fixture_of](size_t i, SuiteCase& c) {
+    return judge_one(*fixture_of[i], options, fmt::format("{}/{}", scratch.path(), i), c);
+  }, progress);
+  return std::move(suite);
 }
 
 }  // namespace kw::judge

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -31,14 +32,26 @@ struct Suite {
   size_t as_expected() const;
 };
 
+// Called after each case, from any thread, one call at a time.
+using SuiteProgress = std::function<void(const SuiteCase&, size_t done, size_t all)>;
+
 struct SuiteOptions {
   Options judge;                     // threads: of each case. A seed makes every case's own follow from it
   int jobs = 0;                      // cases at once; 0: one per core
+  bool same_seed = false;            // the seed itself is every case's
 };
 
-// `progress` is called after each case, from any thread, one call at a time.
-Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options,
-                        const std::function<void(const SuiteCase&, size_t done, size_t all)>& progress = {});
+Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options, const SuiteProgress& progress = {});
+
+// --- what is also done to a suite elsewhere (bundle.h, worker.h)
+// Every case of every fixture, and its fixture.
+std::pair<Suite, std::vector<const Fixture*>> cases_of(const std::string& folder, const std::vector<Fixture>& fixtures);
+// Works on the cases, several at once. A Status that is an error becomes the case's answer.
+void for_each_case(Suite& suite, int jobs, const std::function<Status(size_t index, SuiteCase& c)>& work, const SuiteProgress& progress);
+// What the judge is asked for a case: deadlines of the fixture, the case's own seed.
+Options options_of(const Fixture& fixture, const SuiteCase& c, const SuiteOptions& asked);
+// The verdict against what is expected. `candidate`: where the sources are, for the page.
+void settle(SuiteCase& c, const Fixture& expected, const Verdict& verdict, const std::string& candidate);
 
 // One line: "as expected  wrong/last_element sm_80  wrong at shapes  0.8 s"; with what differs below it.
 std::string line_of(const SuiteCase& c);

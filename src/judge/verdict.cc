@@ -84,4 +84,20 @@ int exit_code(const Outcome& outcome) {
   return 1;
 }
 
+std::vector<std::string> gpu_rung_names() {
+  std::vector<std::string> out = rung_names();
+  out.erase(out.begin(), out.begin() + static_cast<int>(Rung::kFull));
+  return out;
+}
+
+std::string_view name_of(RungReport::Status status) {
+  switch (status) {
+    case RungReport::Status::kPassed: return "passed";
+    case RungReport::Status::kFailed: return "failed";
+    case RungReport::Status::kNotChecked: return "not checked";
+    case RungReport::Status::kNotRun: return "not run";
+  }
+  return "";
+}
+
 }  // namespace kw::judge

@@ -30,6 +30,9 @@ inline constexpr int kRungs = 9;
 std::string_view name_of(Rung rung);  // "compile", …
 std::vector<std::string> rung_names();  // from the first to the last
 std::string_view question_of(Rung rung);
+// The rungs that need recorded plans, the problem, the seed and a GPU, and nothing else; the last ones.
+inline constexpr bool is_on_gpu(Rung rung) { return rung >= Rung::kFull; }
+std::vector<std::string> gpu_rung_names();
 
 // A workload as judged: the axes that were chosen, by the problem or by the judge.
 struct WorkloadName {
@@ -160,6 +163,7 @@ struct RungReport {
   double seconds = 0;
   std::string detail;  // "5 shapes, 1.2e6 warp instructions"; empty when not run
 };
+std::string_view name_of(RungReport::Status status);   // "passed", "failed", "not checked", "not run"
 
 // Hashes (base/hash.h) of what was judged.
 struct Evidence {

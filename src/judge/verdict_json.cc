@@ -3,7 +3,7 @@
 
 #include "base/demangle.h"
 #include "emu/finding_text.h"
-#include "judge/verdict.h"
+#include "judge/suite_json.h"
 
 namespace kw::judge {
 namespace {
@@ -15,10 +15,6 @@ Json number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
-}
-
-Json json_of(const WorkloadName& workload) {
-  return Json{{"name", workload.name}, {"axes", workload.axes}, {"chosen_by_judge", workload.chosen_by_judge}};
 }
 
 Json json_of(const SourcePlace& place) {
@@ -149,23 +145,13 @@ struct OutcomeJson {
   }
 };
 
-std::string_view status_name(RungReport::Status status) {
-  switch (status) {
-    case RungReport::Status::kPassed: return "passed";
-    case RungReport::Status::kFailed: return "failed";
-    case RungReport::Status::kNotChecked: return "not checked";
-    case RungReport::Status::kNotRun: return "not run";
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string to_json(const Verdict& verdict) {
   Json ladder = Json::array();
   for (const RungReport& rung : verdict.ladder) {
     ladder.push_back({{"rung", std::string(name_of(rung.rung))},
-                      {"status", std::string(status_name(rung.status))},
+                      {"status", std::string(name_of(rung.status))},
                       {"seconds", rung.seconds},
                       {"detail", rung.detail}});
   }

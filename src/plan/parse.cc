@@ -18,7 +18,7 @@ struct Field {
 
 class Reader {
  public:
-  Reader(std::string_view file_name) : file_name_(file_name) {}
+  Reader(std::string_view file_name, const FindPtx& find_ptx) : file_name_(file_name), find_ptx_(find_ptx) {}
 
   Result<Plan> plan(const Json& root) {
     const Field top{&root, ""};
@@ -34,7 +34,11 @@ class Reader {
       KW_TRY_VOID(object(field, {"hash", "ptx"}));
       Module module;
       KW_TRY(module.hash, text(field, "hash", 32));
-      KW_TRY(module.ptx, text(field, "ptx", kMaxPlanText));
+      if (find_ptx_ && find(field, "ptx") == nullptr) {
+        KW_TRY(module.ptx, find_ptx_(module.hash));
+      } else {
+        KW_TRY(module.ptx, text(field, "ptx", kMaxPlanText));
+      }
       plan.modules.push_back(std::move(module));
     }
     KW_TRY(const auto buffers, list(top, "buffers", kMaxBuffers));
@@ -314,12 +318,13 @@ class Reader {
   }
 
   std::string file_name_;
+  const FindPtx& find_ptx_;
   std::map<std::string, uint32_t, std::less<>> buffer_index_;
 };
 
 }  // namespace
 
-Result<Plan> parse(std::string_view json, std::string_view file_name) {
+Result<Plan> parse(std::string_view json, std::string_view file_name, const FindPtx& find_ptx) {
   if (json.size() > kMaxPlanText)
     return fail(ErrorCode::kLimit, "{}: has {} bytes; a plan has at most {}", file_name, json.size(), kMaxPlanText);
   Json root;
@@ -337,7 +342,7 @@ Result<Plan> parse(std::string_view json, std::string_view file_name) {
   } catch (const Json::exception& other) {
     return fail(ErrorCode::kInvalid, "{}: this JSON cannot be read: {}", file_name, other.what());
   }
-  Reader reader(file_name);
+  Reader reader(file_name, find_ptx);
   KW_TRY(auto plan, reader.plan(root));
   if (auto status = check(plan); !status) {
     status.error().message = fmt::format("{}: {}", file_name, status.error().message);

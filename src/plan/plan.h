@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -122,10 +123,12 @@ Result<uint64_t> bytes_of(std::string_view dtype, const std::vector<int64_t>& sh
 unsigned bits_of_dtype(std::string_view dtype);
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape);
 
-// JSON text, stable: equal plans give equal bytes.
-std::string write(const Plan& plan);
-// Parses and checks. `file_name` is for messages.
-Result<Plan> parse(std::string_view json, std::string_view file_name);
+// JSON text, stable: equal plans give equal bytes. With kHashes the PTX is left out: who reads the text has it elsewhere.
+enum class Code : uint8_t { kWhole, kHashes };
+std::string write(const Plan& plan, Code code = Code::kWhole);
+// Parses and checks. `file_name` is for messages; `find_ptx` gives the PTX of modules that come as a hash alone, by that hash.
+using FindPtx = std::function<Result<std::string>(const std::string& hash)>;
+Result<Plan> parse(std::string_view json, std::string_view file_name, const FindPtx& find_ptx = {});
 // Internal consistency and the target's limits (threads, grid, shared memory, cluster, parameter bytes).
 // The first violation, naming the step and the remedy.
 Status check(const Plan& plan);

@@ -92,7 +92,7 @@ struct ActionJson {
 
 }  // namespace
 
-std::string write(const Plan& plan) {
+std::string write(const Plan& plan, Code code) {
   Json root;
   root["kernelwright_plan"] = kFormatVersion;
   root["target"] = plan.target;
@@ -126,7 +126,7 @@ std::string write(const Plan& plan) {
   for (const Module& module : plan.modules) {
     Json json;
     json["hash"] = module.hash;
-    json["ptx"] = module.ptx;
+    if (code == Code::kWhole) json["ptx"] = module.ptx;
     root["modules"].push_back(std::move(json));
   }
   // Names come from untrusted sources: bytes that are not UTF-8 are replaced rather than refused.
