@@ -1,6 +1,9 @@
 #include "base/file.h"
 #include "command/command.h"
 #include "plan/plan.h"
+#include "problem/problem.h"
+#include "toolchain/arguments.h"
+#include "toolchain/toolchain.h"
 
 namespace kw::command {
 namespace {
@@ -25,12 +28,52 @@ Result<int> check(const Invocation& invocation, const Output& output) {
   return 0;
 }
 
+// 1: the candidate does not compile or cannot be recorded, and why.
+Result<int> record(const Invocation& invocation, const Output& output) {
+  KW_TRY(const problem::Problem problem, problem::load_problem(invocation.text("problem")));
+  const std::string name = invocation.text("workload");
+  const problem::Workload* workload = problem.find_workload(name);
+  if (workload == nullptr) {
+    std::vector<std::string> names;
+    for (const problem::Workload& each : problem.workloads) names.push_back(each.name);
+    return fail(ErrorCode::kNotFound, "{} has no workload '{}': it has {}", problem.name, name, fmt::join(names, ", "));
+  }
+  KW_TRY(const toolchain::Nvcc nvcc, toolchain::find_nvcc());
+  toolchain::Candidate candidate;
+  candidate.path = invocation.text("candidate");
+  candidate.target = invocation.text("target");
+  KW_TRY(const auto compiled, toolchain::compile(nvcc, candidate));
+  if (const auto* errors = std::get_if<toolchain::CompileErrors>(&compiled)) {
+    output.out(fmt::format("{} does not compile: {}\n", candidate.path, errors->summary()));
+    return 1;
+  }
+  KW_TRY(const auto recorded, toolchain::record(std::get<toolchain::Compiled>(compiled), toolchain::arguments_of(problem, *workload)));
+  if (const auto* reason = std::get_if<toolchain::Unrecordable>(&recorded)) {
+    output.out(fmt::format("{} cannot be recorded: {}{}{}\n", candidate.path, reason->call, reason->call.empty() ? "" : ": ", reason->message));
+    return 1;
+  }
+  const auto& plan = std::get<plan::Plan>(recorded);
+  KW_TRY_VOID(write_file(invocation.text("out"), plan::write(plan)));
+  output.note(fmt::format("{}: {} modules, {} buffers, {} steps\n", invocation.text("out"), plan.modules.size(), plan.buffers.size(), plan.steps.size()));
+  return 0;
+}
+
 }  // namespace
 
 std::vector<Command> plan_commands() {
   const Argument file{"plan", ArgumentKind::kPath, true, true, "", "a plan (docs/formats/plan.md)", {}};
   return {{{"plan", "show"}, "print a plan for reading: buffers, launches, their order", "", {file}, show},
-          {{"plan", "check"}, "check a plan: every reference, size, offset and limit", "", {file}, check}};
+          {{"plan", "check"}, "check a plan: every reference, size, offset and limit", "", {file}, check},
+          {{"plan", "record"},
+           "compile a candidate, record it for one workload, and write the plan",
+           "Example: kw plan record problems/row_softmax.problem kernels/row_softmax.cu --workload scores --out plan.json",
+           {{"problem", ArgumentKind::kPath, true, true, "", "a problem file", {}},
+            {"candidate", ArgumentKind::kPath, true, true, "", "a .cu file with KW_ENTRY, or a folder of them", {}},
+            {"workload", ArgumentKind::kText, false, true, "", "the name of one of the problem's workloads", {}},
+            {"out", ArgumentKind::kPath, false, true, "", "the file to write", {}},
+            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}}},
+           record,
+           true}};
 }
 
 }  // namespace kw::command
