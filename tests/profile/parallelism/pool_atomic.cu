@@ -1,4 +1,4 @@
-//  Sums over the middle axis by an atomic per element.
+//  Sums over the middle axis by an atomic per element. (Not right either: the order of the additions shows.)
 // problem: problems/sum_middle_axis.problem
 // expects: atomics
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores partial_warps double_precision barriers shared_tiling local_array

@@ -1,4 +1,4 @@
-//  Row sums by an atomic per element, one half-wide load at a time through one address a row.
+//  Row sums by an atomic per element. (Not right either: so long a sum of single additions loses too much.)
 // problem: problems/reduction.problem
 // workload: rows
 // expects: atomics
