@@ -17,13 +17,20 @@ struct Context;
 struct Module;
 struct Function;
 struct Stream;
+struct Event;
+struct Graph;
+struct GraphExec;
 
 enum Status : int {
   kSuccess = 0, kOutOfMemory = 2, kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714,
   kIllegalInstruction = 715, kMisalignedAddress = 716, kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719,
 };
 
-enum DeviceAttribute : int { kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76 };
+enum DeviceAttribute : int { kMultiprocessors = 16, kL2Bytes = 38, kCapabilityMajor = 75, kCapabilityMinor = 76 };
+
+enum StreamFlag : unsigned { kNonBlocking = 1 };
+enum EventFlag : unsigned { kTimed = 0, kUntimed = 2 };
+enum CaptureMode : int { kCaptureRelaxed = 2 };
 
 enum FunctionAttribute : int { kMaxDynamicShared = 8, kSharedCarveout = 9, kNonportableCluster = 14 };
 
@@ -89,10 +96,28 @@ struct Driver {
   Status (*release)(DevicePointer address);
   Status (*to_device)(DevicePointer to, const void* from, size_t bytes);
   Status (*to_host)(void* to, DevicePointer from, size_t bytes);
-  Status (*copy_2d)(const Copy2d* copy);
-  Status (*fill_2d_8)(DevicePointer to, size_t pitch, unsigned char value, size_t width, size_t height);
-  Status (*fill_2d_16)(DevicePointer to, size_t pitch, unsigned short value, size_t width, size_t height);
-  Status (*fill_2d_32)(DevicePointer to, size_t pitch, unsigned value, size_t width, size_t height);
+  Status (*to_host_later)(void* to, DevicePointer from, size_t bytes, Stream* stream);
+  Status (*copy)(DevicePointer to, DevicePointer from, size_t bytes, Stream* stream);
+  Status (*copy_2d)(const Copy2d* copy, Stream* stream);
+  Status (*fill_8)(DevicePointer to, unsigned char value, size_t count, Stream* stream);
+  Status (*fill_2d_8)(DevicePointer to, size_t pitch, unsigned char value, size_t width, size_t height, Stream* stream);
+  Status (*fill_2d_16)(DevicePointer to, size_t pitch, unsigned short value, size_t width, size_t height, Stream* stream);
+  Status (*fill_2d_32)(DevicePointer to, size_t pitch, unsigned value, size_t width, size_t height, Stream* stream);
+  Status (*stream_create)(Stream** stream, unsigned flags);
+  Status (*stream_destroy)(Stream* stream);
+  Status (*stream_synchronize)(Stream* stream);
+  Status (*stream_wait)(Stream* stream, Event* event, unsigned flags);
+  Status (*event_create)(Event** event, unsigned flags);
+  Status (*event_destroy)(Event* event);
+  Status (*event_record)(Event* event, Stream* stream);
+  Status (*event_elapsed)(float* milliseconds, Event* begin, Event* end);
+  Status (*capture_begin)(Stream* stream, CaptureMode mode);
+  Status (*capture_end)(Stream* stream, Graph** graph);
+  Status (*graph_instantiate)(GraphExec** exec, Graph* graph, unsigned long long flags);
+  Status (*graph_launch)(GraphExec* exec, Stream* stream);
+  Status (*graph_destroy)(Graph* graph);
+  Status (*graph_exec_destroy)(GraphExec* exec);
+  Status (*reset_persisting_l2)();
   Status (*encode_tiled)(void* map, int type, uint32_t rank, void* address, const uint64_t* extent, const uint64_t* stride, const uint32_t* box,
                          const uint32_t* element_stride, int interleave, int swizzle, int promotion, int fill);
   Status (*error_name)(Status status, const char** name);

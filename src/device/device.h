@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/fingerprint.h"
 #include "emu/emulator.h"
 #include "emu/finding.h"
 #include "plan/plan.h"
@@ -72,6 +73,25 @@ struct RunReport {
   const StepReport* first_with_finding() const;   // null when clean
 };
 
+// A timed call is an ordinary call: its inputs are put in place anew, outputs and workspace are poison, module variables as at
+// first. So that no two calls have the same contents, inputs whose elements may stand in any order are turned: element i of
+// the call is element (i + turn) modulo their number of what was written.
+struct CallOptions {
+  std::vector<std::string> turned;     // which inputs
+  uint64_t turn = 0;
+  bool cold = true;                    // nothing of the plan's is in the L2 cache; else it has run just before
+  int repeats = 1;                     // one right after the other, between the two clocks' readings; of a plan without inouts
+  uint64_t key = 0;                    // of the fingerprints
+  double deadline_s = 0;               // as RunOptions::deadline_s
+};
+struct CallReport {
+  bool completed = false;
+  double device_s = 0;                 // all repeats, between two events on the device; 0 where times mean nothing
+  double host_s = 0;                   // the same by the host's clock, from the first launch to the end; 0 for cold calls
+  std::vector<Fingerprint> outputs;    // of every buffer that is an output or inout, in the plan's order
+  std::vector<emu::Finding> findings;  // as run()'s
+};
+
 class LoadedPlan {
  public:
   virtual ~LoadedPlan() = default;
@@ -86,6 +106,8 @@ class LoadedPlan {
   // values. Inputs stay, and so do the contents of inouts. run() does this first, but for RunOptions::keep_variables.
   virtual Status reset() = 0;
   virtual Result<RunReport> run(const RunOptions& options) = 0;
+  // Every input and inout must have been written. Their contents are the written ones again afterwards.
+  virtual Result<CallReport> call(const CallOptions& options) = 0;
 };
 
 struct LoadOptions {

@@ -142,19 +142,25 @@ class ProcessPlan final : public LoadedPlan {
   Result<RunReport> run(const RunOptions& options) override {
     Frame frame = request("run");
     frame.head.update(json_of(options));
-    const double limit = options.deadline_s > 0 ? options.deadline_s + kGrace_s : 0;
-    const std::lock_guard lock(process_->mutex);
-    const bool was_alive = process_->alive();
-    auto reply = process_->ask(frame, limit, 0);
-    if (!reply && was_alive && reply.error().code == ErrorCode::kLimit && !process_->alive()) {
+    KW_TRY(const std::optional<Frame> reply, execute(frame, options.deadline_s));
+    if (!reply) {
       RunReport late;   // no step is known to be to blame
-      late.wall_s = limit;
+      late.wall_s = options.deadline_s + kGrace_s;
       return late;
     }
-    if (!reply) return tl::unexpected(std::move(reply.error()));
     KW_TRY(RunReport report, run_report_of(reply->head));
-    // A fault of a kernel may leave the process unable to run another; what is left there is not worth keeping.
-    if (const StepReport* step = report.first_with_finding(); step != nullptr && step->findings.front().fatal) process_->end();
+    const StepReport* step = report.first_with_finding();
+    if (step != nullptr) end_after(step->findings.front());
+    return report;
+  }
+
+  Result<CallReport> call(const CallOptions& options) override {
+    Frame frame = request("call");
+    frame.head.update(json_of(options));
+    KW_TRY(const std::optional<Frame> reply, execute(frame, options.deadline_s));
+    if (!reply) return CallReport();
+    KW_TRY(CallReport report, call_report_of(reply->head));
+    if (!report.findings.empty()) end_after(report.findings.front());
     return report;
   }
 
@@ -168,6 +174,21 @@ class ProcessPlan final : public LoadedPlan {
   Result<Frame> ask(const Frame& frame, uint64_t most_bytes) const {
     const std::lock_guard lock(process_->mutex);
     return process_->ask(frame, answer_s_, most_bytes);
+  }
+
+  // None: it passed its deadline, and the process has ended.
+  Result<std::optional<Frame>> execute(const Frame& frame, double deadline_s) {
+    const std::lock_guard lock(process_->mutex);
+    const bool was_alive = process_->alive();
+    auto reply = process_->ask(frame, deadline_s > 0 ? deadline_s + kGrace_s : 0, 0);
+    if (reply) return std::optional<Frame>(std::move(*reply));
+    if (was_alive && reply.error().code == ErrorCode::kLimit && !process_->alive()) return std::optional<Frame>();
+    return tl::unexpected(std::move(reply.error()));
+  }
+  // A fault of a kernel may leave the process unable to run another; what is left there is not worth keeping.
+  void end_after(const emu::Finding& finding) {
+    const std::lock_guard lock(process_->mutex);
+    if (finding.fatal) process_->end();
   }
 
   std::shared_ptr<Process> process_;

@@ -22,6 +22,10 @@ class BadPlan final : public LoadedPlan {
     if (dies_) std::abort();
     for (;;) ::pause();
   }
+  Result<CallReport> call(const CallOptions&) override {
+    if (dies_) std::abort();
+    for (;;) ::pause();
+  }
 
  private:
   plan::Plan plan_;

@@ -82,6 +82,8 @@ class EmulatedPlan final : public LoadedPlan {
     return {};
   }
 
+  Result<CallReport> call(const CallOptions& options) override { return call_by_running(*this, options); }
+
   Result<RunReport> run(const RunOptions& options) override {
     KW_TRY_VOID(options.keep_variables ? poison_all() : reset());
     if (options.keep_variables && options.forbid_stale_variables) KW_TRY_VOID(variables_.mark_stale(*memory_));

@@ -1,5 +1,7 @@
 #include "device/replay.h"
 
+#include <algorithm>
+
 namespace kw::device {
 
 uint64_t next_random(uint64_t& state) {
@@ -55,6 +57,44 @@ Result<size_t> find_buffer(const plan::Plan& plan, std::string_view name, size_t
   if (plan.buffers[index].bytes != bytes)
     return fail(ErrorCode::kInvalid, "buffer '{}' has {} bytes, not {}", name, plan.buffers[index].bytes, bytes);
   return index;
+}
+
+uint64_t turned_bytes(const CallOptions& options, const plan::Buffer& buffer) {
+  if (std::find(options.turned.begin(), options.turned.end(), buffer.name) == options.turned.end()) return 0;
+  const uint64_t element = std::max(1u, plan::bits_of_dtype(buffer.dtype) / 8);   // of narrower ones a byte's worth
+  const uint64_t elements = buffer.bytes / element;
+  return elements == 0 ? 0 : options.turn % elements * element;
+}
+
+Result<CallReport> call_by_running(LoadedPlan& loaded, const CallOptions& options) {
+  std::vector<std::pair<std::string, std::vector<uint8_t>>> contents;   // of inputs and inouts, as written
+  for (const plan::Buffer& buffer : loaded.plan().buffers) {
+    if (is_poisoned(buffer)) continue;
+    std::vector<uint8_t> bytes(buffer.bytes);
+    KW_TRY_VOID(loaded.read(buffer.name, bytes));
+    const auto first = static_cast<std::ptrdiff_t>(turned_bytes(options, buffer));
+    std::vector<uint8_t> turned = bytes;
+    std::rotate(turned.begin(), turned.begin() + first, turned.end());
+    KW_TRY_VOID(loaded.write(buffer.name, turned));
+    contents.emplace_back(buffer.name, std::move(bytes));
+  }
+  RunOptions run;
+  run.deadline_s = options.deadline_s;
+  KW_TRY(RunReport ran, loaded.run(run));
+  for (int i = options.cold ? 0 : std::max(1, options.repeats); i > 0 && ran.clean(); --i) {
+    KW_TRY(ran, loaded.run(run));
+  }
+  CallReport report;
+  report.completed = ran.completed;
+  for (const StepReport& step : ran.steps) report.findings.insert(report.findings.end(), step.findings.begin(), step.findings.end());
+  for (const plan::Buffer& buffer : loaded.plan().buffers) {
+    if (buffer.role != plan::Role::kOutput && buffer.role != plan::Role::kInOut) continue;
+    std::vector<uint8_t> bytes(buffer.bytes);
+    KW_TRY_VOID(loaded.read(buffer.name, bytes));
+    report.outputs.push_back(fingerprint_of(bytes, options.key));
+  }
+  for (const auto& [name, bytes] : contents) KW_TRY_VOID(loaded.write(name, bytes));
+  return report;
 }
 
 }  // namespace kw::device

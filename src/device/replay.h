@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/device.h"
 #include "plan/plan.h"
 
 namespace kw::device {
@@ -24,6 +25,12 @@ Status relocate(std::vector<uint8_t>& block, const std::vector<plan::Relocation>
 // The index of the buffer of this name. Errors: kNotFound; kInvalid when it has another size than `bytes`.
 Result<size_t> find_buffer(const plan::Plan& plan, std::string_view name);
 Result<size_t> find_buffer(const plan::Plan& plan, std::string_view name, size_t bytes);
+
+// Of an input that the options name: where in its bytes the call's contents begin. 0 for others.
+uint64_t turned_bytes(const CallOptions& options, const plan::Buffer& buffer);
+
+// LoadedPlan::call for a device without clocks, by write, run and read.
+Result<CallReport> call_by_running(LoadedPlan& loaded, const CallOptions& options);
 
 // Outputs and workspace hold nothing before a call.
 inline bool is_poisoned(const plan::Buffer& buffer) {

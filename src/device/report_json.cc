@@ -71,6 +71,43 @@ Json json_of(const RunReport& report) {
   return {{"completed", report.completed}, {"steps", std::move(steps)}, {"output", report.output}, {"wall_s", report.wall_s}};
 }
 
+Json json_of(const CallOptions& o) {
+  return {{"turned", o.turned}, {"turn", o.turn}, {"cold", o.cold}, {"repeats", o.repeats}, {"key", o.key}, {"deadline_s", o.deadline_s}};
+}
+
+CallOptions call_options_of(const Json& json) {
+  CallOptions o;
+  o.turned = json.value("turned", std::vector<std::string>());
+  o.turn = json.value("turn", uint64_t{0});
+  o.cold = json.value("cold", true);
+  o.repeats = json.value("repeats", 1);
+  o.key = json.value("key", uint64_t{0});
+  o.deadline_s = json.value("deadline_s", 0.0);
+  return o;
+}
+
+Json json_of(const CallReport& report) {
+  Json outputs = Json::array(), findings = Json::array();
+  for (const Fingerprint& each : report.outputs) outputs.push_back({each.first, each.second});
+  for (const emu::Finding& finding : report.findings) findings.push_back(json_of(finding));
+  return {{"completed", report.completed}, {"device_s", report.device_s}, {"host_s", report.host_s}, {"outputs", std::move(outputs)},
+          {"findings", std::move(findings)}};
+}
+
+Result<CallReport> call_report_of(const Json& json) {
+  try {
+    CallReport report;
+    json.at("completed").get_to(report.completed);
+    json.at("device_s").get_to(report.device_s);
+    json.at("host_s").get_to(report.host_s);
+    for (const Json& each : json.at("outputs")) report.outputs.push_back({each.at(0).get<uint64_t>(), each.at(1).get<uint64_t>()});
+    for (const Json& each : json.at("findings")) report.findings.push_back(finding_of(each));
+    return report;
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kInvalid, "the device process sends a report that is none: {}", error.what());
+  }
+}
+
 Result<RunReport> run_report_of(const Json& json) {
   try {
     RunReport report;

@@ -1,4 +1,4 @@
-// RunOptions and RunReport between a caller and its device process. Findings keep what a verdict reads of them; counters stay
+// Options and reports of runs and timed calls between a caller and its device process. Findings keep what a verdict reads of them; counters stay
 // behind. Internal to device.
 #pragma once
 
@@ -12,7 +12,11 @@ namespace kw::device {
 nlohmann::json json_of(const RunOptions& options);
 RunOptions run_options_of(const nlohmann::json& json);
 nlohmann::json json_of(const RunReport& report);
+nlohmann::json json_of(const CallOptions& options);
+CallOptions call_options_of(const nlohmann::json& json);
+nlohmann::json json_of(const CallReport& report);
 // kInvalid for what is no report.
+Result<CallReport> call_report_of(const nlohmann::json& json);
 Result<RunReport> run_report_of(const nlohmann::json& json);
 
 }  // namespace kw::device

@@ -61,6 +61,9 @@ class Server {
     } else if (what == "run") {
       KW_TRY(const RunReport report, loaded.run(run_options_of(request.head)));
       reply.head = json_of(report);
+    } else if (what == "call") {
+      KW_TRY(const CallReport report, loaded.call(call_options_of(request.head)));
+      reply.head = json_of(report);
     } else {
       return fail(ErrorCode::kInvalid, "the device process is asked for '{}'", what);
     }
