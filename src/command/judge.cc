@@ -21,6 +21,10 @@ Result<judge::Options> options_of(const Invocation& invocation) {
   if (invocation.flag("gpu")) {
     KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
   }
+  options.time = invocation.flag("time");
+  if (invocation.has("against")) options.against.push_back(invocation.text("against"));
+  if (!options.against.empty() && !options.time) return fail(ErrorCode::kInvalid, "--against without --time: rivals are measured; add --gpu --time, or leave it out");
+  if (options.time && !options.gpu) return fail(ErrorCode::kInvalid, "--time without --gpu: times are a GPU's; add --gpu, or leave --time out");
   return options;
 }
 
@@ -78,9 +82,9 @@ Status check_options(const Invocation& invocation) {
   const auto refuse = [&](const char* name) { return fail(ErrorCode::kInvalid, "--{} does not go with {}: leave it out", name, subject); };
   for (const char* name : {"junit", "summary"})
     if (invocation.has(name) && !invocation.has("suite")) return refuse(name);
-  for (const char* name : {"json", "evidence"})
+  for (const char* name : {"json", "evidence", "against"})
     if (invocation.has(name) && (invocation.has("suite") || invocation.has("recheck"))) return refuse(name);
-  for (const char* name : {"seed", "gpu"})
+  for (const char* name : {"seed", "gpu", "time"})
     if (invocation.has(name) && invocation.has("recheck")) return refuse(name);
   return {};
 }
@@ -129,7 +133,7 @@ Result<int> finish_suite(const judge::Suite& suite, const Invocation& invocation
 Command judge_command() {
   return {{"judge"},
           "say whether a candidate computes a problem, and if not, where and why",
-          "Climbs the ladder: compile, record, contract, smallest, shapes, values, schedules, pieces, and with --gpu full;\n"
+          "Climbs the ladder: compile, record, contract, smallest, shapes, values, schedules, pieces, and with --gpu full and time;\n"
           "the first rung that fails decides. No GPU is needed. Exit code: 0 correct, 1 any other verdict, 2 unreadable input, 3 not checked.\n"
           "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu\n"
           "         kw judge --suite problems --junit verdicts.xml",
@@ -143,6 +147,8 @@ Command judge_command() {
            {"recheck", ArgumentKind::kPath, false, false, "", "judge again what a stored verdict is about, and compare", {}},
            {"evidence", ArgumentKind::kPath, false, false, "", "keep the verdict, the problem and the candidate in this store", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "run every workload on this machine's GPU too, the real ones included", {}},
+           {"time", ArgumentKind::kFlag, false, false, "", "with --gpu: also measure the real workloads", {}},
+           {"against", ArgumentKind::kPath, false, false, "", "with --time: another candidate to time it against, call by call", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print the verdict as JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},
            {"threads", ArgumentKind::kInteger, false, false, "0", "host threads for emulation; 0: all cores", {}},

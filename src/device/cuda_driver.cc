@@ -27,6 +27,7 @@ Result<Driver> load() {
   find(driver.device_get, "cuDeviceGet");
   find(driver.device_name, "cuDeviceGetName");
   find(driver.device_attribute, "cuDeviceGetAttribute");
+  find(driver.device_place, "cuDeviceGetPCIBusId");
   find(driver.device_memory, "cuDeviceTotalMem_v2");
   find(driver.context_retain, "cuDevicePrimaryCtxRetain");
   find(driver.context_set, "cuCtxSetCurrent");

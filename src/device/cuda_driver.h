@@ -26,7 +26,7 @@ enum Status : int {
   kIllegalInstruction = 715, kMisalignedAddress = 716, kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719,
 };
 
-enum DeviceAttribute : int { kMultiprocessors = 16, kL2Bytes = 38, kCapabilityMajor = 75, kCapabilityMinor = 76 };
+enum DeviceAttribute : int { kMultiprocessors = 16, kMemoryKhz = 36, kMemoryBusBits = 37, kL2Bytes = 38, kCapabilityMajor = 75, kCapabilityMinor = 76 };
 
 enum StreamFlag : unsigned { kNonBlocking = 1 };
 enum EventFlag : unsigned { kTimed = 0, kUntimed = 2 };
@@ -82,6 +82,7 @@ struct Driver {
   Status (*device_get)(int* device, int ordinal);
   Status (*device_name)(char* name, int bytes, int device);
   Status (*device_attribute)(int* value, DeviceAttribute attribute, int device);
+  Status (*device_place)(char* place, int bytes, int device);
   Status (*device_memory)(size_t* bytes, int device);
   Status (*context_retain)(Context** context, int device);
   Status (*context_set)(Context* context);

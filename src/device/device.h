@@ -33,6 +33,15 @@ struct Capabilities {
   bool times = false;            // measured times mean something
   bool findings = false;         // checks for races, uninitialised reads, bounds
   bool counters = false;
+  double dram_bytes_per_s = 0;   // by the device's own description; 0: not known
+};
+
+// What the device was like at one moment; what it does not say is 0 or empty.
+struct Conditions {
+  double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;
+  double energy_j = 0;                 // since some moment in the past; counters of this kind are updated every 20 to 100 ms
+  std::vector<std::string> slowed_by;  // "power cap", "thermal", …: why clocks are below their highest
+  int other_processes = 0;             // that use the device too
 };
 
 struct RunOptions {
@@ -123,6 +132,7 @@ class Device {
   virtual Capabilities capabilities() const = 0;
   // `plan` is checked again here.
   virtual Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options = {}) = 0;
+  virtual Conditions conditions() { return {}; }
 };
 
 struct EmulatorOptions {

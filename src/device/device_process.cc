@@ -208,10 +208,21 @@ class DeviceProcess final : public Device {
     device->can_.name = reply.head.value("name", "a device process");
     device->can_.times = reply.head.value("times", false);
     device->can_.findings = reply.head.value("findings", false);
+    device->can_.dram_bytes_per_s = reply.head.value("dram_bytes_per_s", 0.0);
     return std::unique_ptr<Device>(std::move(device));
   }
 
   Capabilities capabilities() const override { return can_; }
+
+  Conditions conditions() override {
+    Frame request;
+    request.head["do"] = "conditions";
+    const auto process = living();
+    if (!process) return {};
+    const std::lock_guard lock((*process)->mutex);
+    const auto reply = (*process)->ask(request, options_.answer_s, 0);
+    return reply ? conditions_of(reply->head) : Conditions();
+  }
 
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
     KW_TRY_VOID(plan::check(plan));

@@ -16,8 +16,8 @@ constexpr uint64_t kFlush = 4;
 
 }  // namespace
 
-Result<std::unique_ptr<GpuTools>> GpuTools::make(const cuda::Driver& driver, int device) {
-  auto tools = std::unique_ptr<GpuTools>(new GpuTools(driver));
+Result<std::shared_ptr<const GpuTools>> GpuTools::make(const cuda::Driver& driver, int device) {
+  auto tools = std::shared_ptr<GpuTools>(new GpuTools(driver));
   int multiprocessors = 0, l2_bytes = 0;
   driver.device_attribute(&multiprocessors, cuda::kMultiprocessors, device);
   driver.device_attribute(&l2_bytes, cuda::kL2Bytes, device);
@@ -80,9 +80,9 @@ Status GpuPlan::take_fingerprints(uint64_t key, DevicePointer sums) {
     const Block& block = blocks_[i];
     const uint64_t bytes = plan_.buffers[i].bytes;
     const DevicePointer to = sums + 48 * i, behind = block.address + (bytes + 3) / 4 * 4;
-    KW_TRY_VOID(tools_.fingerprint(stream_, block.address, bytes, key, to));
-    KW_TRY_VOID(tools_.fingerprint(stream_, block.base, block.address - block.base, key, to + 16));
-    KW_TRY_VOID(tools_.fingerprint(stream_, behind, block.base + block.bytes - behind, key, to + 32));
+    KW_TRY_VOID(tools_->fingerprint(stream_, block.address, bytes, key, to));
+    KW_TRY_VOID(tools_->fingerprint(stream_, block.base, block.address - block.base, key, to + 16));
+    KW_TRY_VOID(tools_->fingerprint(stream_, behind, block.base + block.bytes - behind, key, to + 32));
   }
   return {};
 }
@@ -100,7 +100,7 @@ Result<CallReport> GpuPlan::call(const CallOptions& options) {
   KW_TRY_VOID(take_fingerprints(options.key, sums_));
   const int repeats = options.cold ? 1 : std::max(1, options.repeats);
   if (options.cold) {
-    KW_TRY_VOID(tools_.flush_l2(stream_));   // long enough for all that follows to be in the queue before the clock starts
+    KW_TRY_VOID(tools_->flush_l2(stream_));   // long enough for all that follows to be in the queue before the clock starts
   } else {
     KW_TRY_VOID(ours(driver_.graph_launch(graph_, stream_), "the plan"));
   }

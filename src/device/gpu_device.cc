@@ -1,6 +1,7 @@
 // Device on an NVIDIA GPU: the plan that ran on the emulator, launched by the driver with the same grids, blocks and
 // parameter bytes. The driver compiles the plan's PTX for the GPU that is here.
 #include "device/gpu_plan.h"
+#include "device/nvml.h"
 
 namespace kw::device {
 namespace {
@@ -13,14 +14,23 @@ class Gpu final : public Device {
     Capabilities can;
     can.name = fmt::format("{} ({})", info_.name, info_.target);
     can.times = true;
+    int memory_khz = 0, bus_bits = 0;
+    driver_.device_attribute(&memory_khz, cuda::kMemoryKhz, device_);
+    driver_.device_attribute(&bus_bits, cuda::kMemoryBusBits, device_);
+    can.dram_bytes_per_s = 2e3 * memory_khz * bus_bits / 8;   // two transfers a clock
     return can;
+  }
+  Conditions conditions() override {
+    char place[32] = "";
+    driver_.device_place(place, sizeof place, device_);
+    return nvml_conditions(place);
   }
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
     if (const auto status = driver_.context_set(context_); status != cuda::kSuccess) return fail(of_driver(driver_, status, "the GPU's context"));
     if (tools_ == nullptr) {
       KW_TRY(tools_, GpuTools::make(driver_, device_));
     }
-    auto loaded = std::make_unique<GpuPlan>(driver_, *tools_, std::move(plan));
+    auto loaded = std::make_unique<GpuPlan>(driver_, tools_, std::move(plan));
     KW_TRY_VOID(loaded->prepare(options));
     return std::unique_ptr<LoadedPlan>(std::move(loaded));
   }
@@ -29,7 +39,7 @@ class Gpu final : public Device {
   const cuda::Driver& driver_;
   int device_;
   cuda::Context* context_;
-  std::unique_ptr<GpuTools> tools_;   // once a plan is loaded
+  std::shared_ptr<const GpuTools> tools_;   // once a plan is loaded
   GpuInfo info_;
 };
 

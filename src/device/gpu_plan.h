@@ -21,7 +21,7 @@ Error of_driver(const cuda::Driver& driver, cuda::Status status, const std::stri
 // What all plans of a GPU share. One thread at a time.
 class GpuTools {
  public:
-  static Result<std::unique_ptr<GpuTools>> make(const cuda::Driver& driver, int device);
+  static Result<std::shared_ptr<const GpuTools>> make(const cuda::Driver& driver, int device);
   ~GpuTools();
   // Adds the fingerprint of device memory to the two words at `sums`.
   Status fingerprint(cuda::Stream* stream, cuda::DevicePointer from, uint64_t bytes, uint64_t key, cuda::DevicePointer sums) const;
@@ -40,8 +40,8 @@ class GpuTools {
 
 class GpuPlan final : public LoadedPlan {
  public:
-  // `tools` outlives the plan.
-  GpuPlan(const cuda::Driver& driver, const GpuTools& tools, plan::Plan plan) : driver_(driver), tools_(tools), plan_(std::move(plan)) {}
+  GpuPlan(const cuda::Driver& driver, std::shared_ptr<const GpuTools> tools, plan::Plan plan)
+      : driver_(driver), tools_(std::move(tools)), plan_(std::move(plan)) {}
   ~GpuPlan() override;
   Status prepare(const LoadOptions& options);
 
@@ -93,7 +93,7 @@ class GpuPlan final : public LoadedPlan {
   Status take_fingerprints(uint64_t key, cuda::DevicePointer sums);
 
   const cuda::Driver& driver_;
-  const GpuTools& tools_;
+  const std::shared_ptr<const GpuTools> tools_;
   plan::Plan plan_;
   cuda::Stream* stream_ = nullptr;
   std::vector<Block> blocks_;               // by buffer

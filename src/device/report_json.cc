@@ -108,6 +108,23 @@ Result<CallReport> call_report_of(const Json& json) {
   }
 }
 
+Json json_of(const Conditions& c) {
+  return {{"sm_mhz", c.sm_mhz}, {"memory_mhz", c.memory_mhz}, {"power_w", c.power_w}, {"temperature_c", c.temperature_c}, {"energy_j", c.energy_j},
+          {"slowed_by", c.slowed_by}, {"other_processes", c.other_processes}};
+}
+
+Conditions conditions_of(const Json& json) {
+  Conditions c;
+  c.sm_mhz = json.value("sm_mhz", 0.0);
+  c.memory_mhz = json.value("memory_mhz", 0.0);
+  c.power_w = json.value("power_w", 0.0);
+  c.temperature_c = json.value("temperature_c", 0.0);
+  c.energy_j = json.value("energy_j", 0.0);
+  c.slowed_by = json.value("slowed_by", std::vector<std::string>());
+  c.other_processes = json.value("other_processes", 0);
+  return c;
+}
+
 Result<RunReport> run_report_of(const Json& json) {
   try {
     RunReport report;

@@ -15,6 +15,8 @@ nlohmann::json json_of(const RunReport& report);
 nlohmann::json json_of(const CallOptions& options);
 CallOptions call_options_of(const nlohmann::json& json);
 nlohmann::json json_of(const CallReport& report);
+nlohmann::json json_of(const Conditions& conditions);
+Conditions conditions_of(const nlohmann::json& json);
 // kInvalid for what is no report.
 Result<CallReport> call_report_of(const nlohmann::json& json);
 Result<RunReport> run_report_of(const nlohmann::json& json);

@@ -25,7 +25,11 @@ class Server {
     Frame reply;
     if (what == "capabilities") {
       const Capabilities can = device_.capabilities();
-      reply.head = {{"name", can.name}, {"times", can.times}, {"findings", can.findings}};
+      reply.head = {{"name", can.name}, {"times", can.times}, {"findings", can.findings}, {"dram_bytes_per_s", can.dram_bytes_per_s}};
+      return reply;
+    }
+    if (what == "conditions") {
+      reply.head = json_of(device_.conditions());
       return reply;
     }
     const uint64_t id = request.head.value("plan", uint64_t{0});

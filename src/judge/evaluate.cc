@@ -22,7 +22,7 @@ constexpr Step kLadder[kRungs] = {
     {Rung::kCompile, compile_rung},   {Rung::kRecord, record_rung}, {Rung::kContract, contract_rung},
     {Rung::kSmallest, smallest_rung}, {Rung::kShapes, shapes_rung}, {Rung::kValues, values_rung},
     {Rung::kSchedules, schedules_rung}, {Rung::kPieces, pieces_rung},
-    {Rung::kFull, full_rung},
+    {Rung::kFull, full_rung},         {Rung::kTime, time_rung},
 };
 
 uint64_t secret_seed() {
@@ -37,6 +37,7 @@ Correct summarise(const Climb& climb) {
   correct.values = climb.values_run;
   correct.schedules = climb.schedules_run;
   correct.on_gpu = climb.gpu_run;
+  correct.times = climb.times;
   for (const auto& output : climb.problem.outputs) {   // and pieces
     const Correct::Output* worst = nullptr;
     for (const auto& m : climb.metrics) {
@@ -53,11 +54,12 @@ bool goes_on_unchecked(const Climb& climb, Rung rung) {
   return !is_on_gpu(rung) && (climb.options.gpu || climb.options.gpu_elsewhere);
 }
 
-// Climbs one half of the ladder; the verdict is then what has decided, or what is known so far.
-Status climb_rungs(Ascent& ascent, bool on_gpu, const Progress& progress) {
+// Climbs one half of the ladder, up to and with `last`; the verdict is then what has decided, or what is known so far.
+Status climb_rungs(Ascent& ascent, bool on_gpu, Rung last, const Progress& progress) {
   auto& [climb, verdict, not_checked] = ascent;
   for (int i = 0; i < kRungs; ++i) {
     if (is_on_gpu(kLadder[i].rung) != on_gpu || (not_checked && !on_gpu)) continue;
+    if (kLadder[i].rung > last) break;
     RungReport& report = verdict.ladder[i];
     if (progress) progress(report, false);
     const auto begin = std::chrono::steady_clock::now();
@@ -118,7 +120,7 @@ Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& 
   verdict.options = options;
   KW_TRY(verdict.evidence, evidence_of(problem, candidate_path));
   for (int i = 0; i < kRungs; ++i) verdict.ladder[i].rung = kLadder[i].rung;
-  KW_TRY_VOID(climb_rungs(ascent, false, progress));
+  KW_TRY_VOID(climb_rungs(ascent, false, Rung::kPieces, progress));
   verdict.candidate_hash = climb.compiled.key;
   return ascent;
 }
@@ -126,13 +128,30 @@ Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& 
 Result<Verdict> climb_on_gpu(Ascent ascent, const Progress& progress) {
   if (ascent.verdict.decided_by || !ascent.climb.options.gpu) return std::move(ascent.verdict);
   ascent.verdict.gpu = ascent.climb.options.gpu->capabilities().name;
-  KW_TRY_VOID(climb_rungs(ascent, true, progress));
+  KW_TRY_VOID(climb_rungs(ascent, true, ascent.climb.options.time ? Rung::kTime : Rung::kFull, progress));
   return std::move(ascent.verdict);
+}
+
+// The candidates that this one is timed against, climbed as far as it is: only right answers have a time.
+Status climb_with_rivals(Ascent& ascent, const problem::Problem& problem) {
+  for (const std::string& path : ascent.climb.options.against) {
+    Options options = ascent.climb.options;
+    options.seed = ascent.climb.seed;
+    options.against.clear();
+    KW_TRY(Ascent rival, climb_to_gpu(problem, path, options, {}));
+    if (!rival.verdict.decided_by) KW_TRY_VOID(climb_rungs(rival, true, Rung::kFull, {}));
+    if (!rival.verdict.correct()) {
+      return fail(ErrorCode::kInvalid, "{} cannot be a rival: its own verdict is {}; `kw judge` it alone to see why", path, name_of(rival.verdict.outcome));
+    }
+    ascent.climb.rivals.push_back(std::make_shared<const Climb>(std::move(rival.climb)));
+  }
+  return {};
 }
 
 Result<Verdict> evaluate(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
                          const Progress& progress) {
   KW_TRY(Ascent ascent, climb_to_gpu(problem, candidate_path, options, progress));
+  if (!ascent.verdict.decided_by && options.gpu) KW_TRY_VOID(climb_with_rivals(ascent, problem));
   return climb_on_gpu(std::move(ascent), progress);
 }
 

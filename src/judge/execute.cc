@@ -15,11 +15,7 @@ std::span<const uint8_t> as_u8(std::span<const std::byte> bytes) {
 
 Result<Execution> call(device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c,
                        const std::vector<tensor::Tensor>& inputs, const device::RunOptions& options) {
-  for (size_t i = 0; i < problem.inputs.size(); ++i) {
-    // An input that the candidate does not name is not in its plan.
-    if (c.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
-    KW_TRY_VOID(loaded.write(problem.inputs[i].name, as_u8(inputs[i].bytes())));
-  }
+  KW_TRY_VOID(write_inputs(loaded, problem, c, inputs));
   Execution execution;
   KW_TRY(execution.report, loaded.run(options));
   if (!execution.report.completed) return execution;
@@ -41,6 +37,14 @@ Result<Execution> call(device::LoadedPlan& loaded, const problem::Problem& probl
 Case case_of(problem::Workload workload, bool chosen_by_judge) {
   WorkloadName name{workload.name, workload.axes, chosen_by_judge};
   return {std::move(workload), std::move(name), {}, false, {}, {}, {}};
+}
+
+Status write_inputs(device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c, const std::vector<tensor::Tensor>& inputs) {
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    if (c.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
+    KW_TRY_VOID(loaded.write(problem.inputs[i].name, as_u8(inputs[i].bytes())));
+  }
+  return {};
 }
 
 Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int threads, int64_t memory_limit) {

@@ -43,6 +43,9 @@ Status prepare(const problem::Problem& problem, Case& c, uint64_t seed, int thre
 // the inputs are to come out as the reference says.
 bool is_representable(const problem::Problem& problem, const Case& c);
 
+// Into every buffer of the plan that is an input; one that the candidate does not name is in no plan.
+Status write_inputs(device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c, const std::vector<tensor::Tensor>& inputs);
+
 struct Execution {
   device::RunReport report;
   std::vector<tensor::Tensor> outputs;  // in the order of the problem's; empty when the run did not complete

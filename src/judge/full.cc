@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/rng.h"
 #include "judge/run_cases.h"
 
 namespace kw::judge {
@@ -26,7 +27,8 @@ bool is_too_dear(const problem::Problem& problem, const problem::Workload& workl
 std::mutex g_real;
 
 // Runs the case twice, the second time with buffers elsewhere. None: right, and the same bits.
-Result<RungResult> run_on_gpu(const Climb& climb, Case& c, int threads, Tally& tally) {
+// `outputs`: of the second run.
+Result<RungResult> run_on_gpu(const Climb& climb, Case& c, int threads, Tally& tally, std::vector<tensor::Tensor>* outputs = nullptr) {
   KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads, static_cast<int64_t>(most_bytes())));
   const device::RunOptions run = every_check(climb, threads);   // as far as the device can
   auto first = execute(*climb.options.gpu, climb.problem, c, run, 0);
@@ -47,10 +49,25 @@ Result<RungResult> run_on_gpu(const Climb& climb, Case& c, int threads, Tally& t
     return RungResult{std::move(*differs), ""};
   }
   ++tally.runs;
+  if (outputs != nullptr) *outputs = std::move(second->outputs);
   return RungResult{};
 }
 
+Verified verified(const Climb& climb, size_t real, const std::vector<tensor::Tensor>& outputs) {
+  Verified out{real, {}};
+  for (const plan::Buffer& buffer : climb.real[real].plan.buffers) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (climb.problem.outputs[i].name != buffer.name) continue;
+      const auto bytes = outputs[i].bytes();
+      out.outputs.push_back(device::fingerprint_of({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, fingerprint_key(climb)));
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+uint64_t fingerprint_key(const Climb& climb) { return Rng(climb.seed).fork("fingerprints").next(); }
 
 std::vector<Case> real_cases(const problem::Problem& problem) {
   std::vector<Case> out;
@@ -79,8 +96,10 @@ Result<RungResult> full_rung(Climb& climb) {
       continue;
     }
     Case c = *recorded;   // its tensors go when its turn is over
-    KW_TRY(auto result, run_on_gpu(climb, c, 0, tally));
+    std::vector<tensor::Tensor> outputs;
+    KW_TRY(auto result, run_on_gpu(climb, c, 0, tally, &outputs));
     if (result.failed) return result;
+    if (climb.options.time) climb.verified.push_back(verified(climb, static_cast<size_t>(recorded - climb.real.begin()), outputs));
     ++real;
   }
   climb.gpu_run = tally.runs;

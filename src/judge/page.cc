@@ -63,6 +63,27 @@ std::string minimal_text(const Minimal& minimal, const WorkloadName& judged) {
   return fmt::format("smallest failing shape found: {}{} {}: {}", minimal.workload.axes_text(), changed, effort, element_text(minimal.first));
 }
 
+std::string seconds_text(double s) {
+  if (s < 1e-3) return fmt::format("{:.2f} us", 1e6 * s);
+  return s < 1 ? fmt::format("{:.3f} ms", 1e3 * s) : fmt::format("{:.3f} s", s);
+}
+
+std::string timing_text(const Timing& t) {
+  if (t.groups == 0) return fmt::format("  {}: {} calls checked; this device has no clock\n", t.workload.name, t.calls);
+  const auto interval = [](const Interval& i) { return fmt::format("{} ({} to {})", seconds_text(i.middle), seconds_text(i.low), seconds_text(i.high)); };
+  std::string out = fmt::format("{}: {} a call from cold", t.workload.text(), interval(t.cold_s));
+  if (t.warm_s) out += fmt::format(", {} one after the other", interval(*t.warm_s));
+  if (t.floor_s > 0) out += fmt::format("; {:.2f} times the floor of {}", t.cold_s.middle / t.floor_s, seconds_text(t.floor_s));
+  const auto& c = t.conditions;
+  out += fmt::format("; {} calls, all checked; an empty launch shows {}", t.calls, seconds_text(t.launch_s));
+  if (c.sm_mhz_high > 0) out += fmt::format("; {:.0f} to {:.0f} MHz, up to {:.0f} W, {:.0f} C", c.sm_mhz_low, c.sm_mhz_high, c.power_w, c.temperature_c);
+  if (!c.slowed_by.empty()) out += fmt::format("; slowed by: {}", fmt::join(c.slowed_by, ", "));
+  if (c.other_processes > 0) out += fmt::format("; {} other processes used the GPU", c.other_processes);
+  out = wrap(out, "  ");
+  for (const Ratio& r : t.rivals) out += wrap(fmt::format("{:.3f} ({:.3f} to {:.3f}) times as fast as {}", r.cold.middle, r.cold.low, r.cold.high, r.rival), "    ");
+  return out;
+}
+
 struct Explain {
   const SourceText& source;
 
@@ -156,6 +177,10 @@ struct Explain {
                                                       "are not seen there.", n.right_on_gpu), "  ");
     return wrap(n.message, "  ") + wrap("Nothing is claimed about this candidate, neither right nor wrong.", "  ");
   }
+  std::string operator()(const Suspect& s) const {
+    return fmt::format("  workload {}\n", s.workload.text()) + wrap(s.defence + ": " + s.evidence, "  ") +
+           wrap("Its outputs are right, but no honest way to measure this is known: nothing is claimed about its speed.", "  ");
+  }
   std::string operator()(const Correct& c) const {
     std::string out = fmt::format("  {} workloads, {} changes of their values, {} further schedules\n", c.workloads, c.values, c.schedules);
     std::vector<Correct::Output> all = c.outputs;
@@ -164,6 +189,8 @@ struct Explain {
       out += wrap(fmt::format("{}: max |error| {:.3g}, rmse {:.3g}, {:.0f} % of the budget used (worst: {})", o.output,
                               o.metrics.max_abs, o.metrics.rmse, 100 * o.metrics.budget_used, o.workload.text()), "  ");
     }
+    for (const Timing& t : c.times) out += timing_text(t);
+    if (!c.times.empty()) return out;
     if (c.on_gpu > 0) return out + wrap(fmt::format("On the PTX emulator, and {} workloads on the GPU. Nothing here is a time.", c.on_gpu), "  ");
     return out + wrap("On the PTX emulator, for the schedules and shapes above. PTX is not SASS, and nothing here is a time.", "  ");
   }

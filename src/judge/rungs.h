@@ -22,6 +22,12 @@ struct WrongPiece {
   problem::Workload workload;
 };
 
+// A real workload that was right on the GPU: which of Climb::real, and what its outputs were, under fingerprint_key().
+struct Verified {
+  size_t real = 0;
+  std::vector<device::Fingerprint> outputs;   // in the order of the plan's buffers
+};
+
 // What is known so far; each rung adds to it.
 struct Climb {
   problem::Problem problem;      // once recorded it also asks for the pieces that the candidate writes
@@ -36,6 +42,9 @@ struct Climb {
   size_t smallest = 0;           // how many of them are
   std::vector<Correct::Output> metrics;
   int values_run = 0, schedules_run = 0, gpu_run = 0;
+  std::vector<Verified> verified;
+  std::vector<Timing> times;
+  std::vector<std::shared_ptr<const Climb>> rivals;   // right up to here, their real workloads verified too
   std::optional<WrongPiece> wrong_piece;   // the first that a rung saw
 };
 
@@ -68,10 +77,14 @@ Result<RungResult> shapes_rung(Climb& climb);
 Result<RungResult> values_rung(Climb& climb);
 Result<RungResult> schedules_rung(Climb& climb);
 Result<RungResult> pieces_rung(Climb& climb);
+Result<RungResult> time_rung(Climb& climb);       // time.cc: needs Options::gpu and time
 Result<RungResult> full_rung(Climb& climb);       // full.cc
 
 // What a plan breaks of the problem's interface or the target's limits. `verified`: hashes of the modules known to be sound.
 std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std::set<std::string>& verified);
+
+// Of the fingerprints that timed calls are compared by; secret as the seed is.
+uint64_t fingerprint_key(const Climb& climb);
 
 // A place as people name it: in the candidate relative to its folder, elsewhere by its absolute path.
 SourcePlace place_of(const Climb& climb, const std::string& file, uint32_t line, uint32_t column = 0);

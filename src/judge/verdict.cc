@@ -17,6 +17,7 @@ std::string_view name_of(Rung rung) {
     case Rung::kSchedules: return "schedules";
     case Rung::kPieces: return "pieces";
     case Rung::kFull: return "full";
+    case Rung::kTime: return "time";
   }
   return "";
 }
@@ -38,6 +39,7 @@ std::string_view question_of(Rung rung) {
     case Rung::kSchedules: return "does every legal order of execution give the same bits?";
     case Rung::kPieces: return "are the problem's intermediates right, where it writes them?";
     case Rung::kFull: return "are all workloads, the real ones too, right on a GPU, twice with the same bits?";
+    case Rung::kTime: return "how fast is it on real workloads, each timed call checked?";
   }
   return "";
 }
@@ -65,6 +67,7 @@ struct NameOf {
   std::string_view operator()(const Unsafe&) const { return "unsafe"; }
   std::string_view operator()(const Timeout&) const { return "timeout"; }
   std::string_view operator()(const NotChecked&) const { return "not-checked"; }
+  std::string_view operator()(const Suspect&) const { return "suspect"; }
   std::string_view operator()(const Correct&) const { return "correct"; }
 };
 

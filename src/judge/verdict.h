@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "emu/finding.h"
+#include "judge/interval.h"
 #include "tensor/error_metrics.h"
 
 namespace kw::device {
@@ -25,8 +26,8 @@ class Device;
 namespace kw::judge {
 
 // In the order in which they run; the first that fails decides (docs/formats/verdict.md says what each asks).
-enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules, kPieces, kFull };
-inline constexpr int kRungs = 9;
+enum class Rung : uint8_t { kCompile, kRecord, kContract, kSmallest, kShapes, kValues, kSchedules, kPieces, kFull, kTime };
+inline constexpr int kRungs = 10;
 std::string_view name_of(Rung rung);  // "compile", …
 std::vector<std::string> rung_names();  // from the first to the last
 std::string_view question_of(Rung rung);
@@ -59,6 +60,9 @@ struct Options {
   int value_changes = 32;              // distributions of the judge's own choosing
   int schedules = 6;                   // besides the first
   std::string cache_dir;               // empty: the default one
+  bool time = false;                   // rung time too, where there is a gpu
+  std::vector<std::string> against;    // paths of candidates to time it against, in the same run
+  double time_budget_s = 4;            // of measuring one workload; it ends sooner once the interval is narrow
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
   bool gpu_elsewhere = false;          // real workloads are recorded as with `gpu`, for a GPU that is not here (bundle.h)
 };
@@ -135,6 +139,31 @@ struct NotChecked {  // the emulator lacks something the kernel uses: no claim e
   std::string message;
   int right_on_gpu = 0;         // workloads whose outputs were right there, without the emulator's checks
 };
+struct Suspect {                // right, but measured as nothing honest can be: for a person to look into
+  WorkloadName workload;
+  std::string defence;          // "two clocks", "physical floor", "every timed output"
+  std::string evidence;
+};
+// Another candidate's time over this one's, of calls in turn: above 1 this one is the faster.
+struct Ratio {
+  std::string rival;
+  Interval cold;
+};
+// How fast one real workload was. Times are of a call: all steps of the plan.
+struct Timing {
+  WorkloadName workload;
+  Interval cold_s;              // nothing of it in the L2 cache
+  std::optional<Interval> warm_s;      // calls one right after the other; none: a call changes its own inputs
+  int calls = 0, groups = 0;    // timed, each checked
+  double launch_s = 0;          // what the device's clock shows around a kernel that does nothing; contained in cold_s
+  double floor_s = 0;           // of moving what must be moved, once, at the device's own bandwidth; 0: not known
+  struct {
+    double sm_mhz_low = 0, sm_mhz_high = 0, power_w = 0, temperature_c = 0;
+    std::vector<std::string> slowed_by;
+    int other_processes = 0;
+  } conditions;                 // seen between groups
+  std::vector<Ratio> rivals;
+};
 struct Correct {
   struct Output {
     WorkloadName workload;
@@ -145,12 +174,13 @@ struct Correct {
   std::vector<Output> pieces;   // of each piece that the candidate writes
   int workloads = 0, values = 0, schedules = 0;
   int on_gpu = 0;               // workloads that ran there too
+  std::vector<Timing> times;    // of real workloads, when asked for
 };
 
 using Outcome = std::variant<CompileError, Unrecordable, ContractViolation, Wrong, Nondeterministic, Unsafe,
-                             Timeout, NotChecked, Correct>;
+                             Timeout, NotChecked, Suspect, Correct>;
 // "compile-error", "unrecordable", "contract-violation", "wrong", "nondeterministic", "unsafe", "timeout",
-// "not-checked", "correct": the words fixtures and exit codes use.
+// "not-checked", "suspect", "correct": the words fixtures and exit codes use.
 std::string_view name_of(const Outcome& outcome);
 std::vector<std::string> outcome_names();
 // 0 correct; 1 any other verdict about the candidate; 3 not checked. (2 is for input that could not be read.)

@@ -91,6 +91,26 @@ Json json_of(const emu::Finding& finding, const TensorElement& element) {
   return out;
 }
 
+Json json_of(const Interval& interval) {
+  return Json{{"middle", number(interval.middle)}, {"low", number(interval.low)}, {"high", number(interval.high)}};
+}
+
+Json json_of(const Timing& t) {
+  Json rivals = Json::array();
+  for (const Ratio& ratio : t.rivals) rivals.push_back({{"rival", ratio.rival}, {"cold", json_of(ratio.cold)}});
+  return Json{{"workload", json_of(t.workload)},
+              {"cold_s", t.groups > 0 ? json_of(t.cold_s) : Json(nullptr)},
+              {"warm_s", t.warm_s ? json_of(*t.warm_s) : Json(nullptr)},
+              {"calls", t.calls},
+              {"groups", t.groups},
+              {"launch_s", t.launch_s},
+              {"floor_s", t.floor_s > 0 ? Json(t.floor_s) : Json(nullptr)},
+              {"rivals", rivals},
+              {"conditions", {{"sm_mhz_low", t.conditions.sm_mhz_low}, {"sm_mhz_high", t.conditions.sm_mhz_high}, {"power_w", t.conditions.power_w},
+                              {"temperature_c", t.conditions.temperature_c}, {"slowed_by", t.conditions.slowed_by},
+                              {"other_processes", t.conditions.other_processes}}}};
+}
+
 struct OutcomeJson {
   Json operator()(const CompileError& e) const {
     Json list = Json::array();
@@ -132,6 +152,9 @@ struct OutcomeJson {
     return Json{{"workload", json_of(t.workload)}, {"what", t.what}, {"limit_s", t.limit_s}};
   }
   Json operator()(const NotChecked& n) const { return Json{{"message", n.message}, {"right_on_gpu", n.right_on_gpu}}; }
+  Json operator()(const Suspect& s) const {
+    return Json{{"workload", json_of(s.workload)}, {"defence", s.defence}, {"evidence", s.evidence}};
+  }
   Json operator()(const Correct& c) const {
     const auto list = [](const std::vector<Correct::Output>& worst) {
       Json out = Json::array();
@@ -140,8 +163,10 @@ struct OutcomeJson {
       }
       return out;
     };
+    Json times = Json::array();
+    for (const Timing& t : c.times) times.push_back(json_of(t));
     return Json{{"workloads", c.workloads}, {"values", c.values}, {"schedules", c.schedules}, {"outputs", list(c.outputs)},
-                {"pieces", list(c.pieces)}, {"on_gpu", c.on_gpu}};
+                {"pieces", list(c.pieces)}, {"on_gpu", c.on_gpu}, {"times", times}};
   }
 };
 

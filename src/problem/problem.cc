@@ -205,6 +205,44 @@ Problem asking_for(Problem problem, const std::function<bool(const TensorDecl& p
   return problem;
 }
 
+namespace {
+
+// Whether every value needs all elements of the operand: not where some are picked, masked or passed over.
+bool reads_all(const Node& node, std::size_t operand) {
+  switch (node.op) {
+    case Op::kWhere: return operand == 0;
+    case Op::kSlice:
+    case Op::kTake:
+    case Op::kGather:
+    case Op::kScatter:
+    case Op::kScatterAdd:
+    case Op::kScatterMax:
+    case Op::kScatterMin:
+    case Op::kWindows:
+    case Op::kConv:             // steps may pass elements over
+    case Op::kConvTranspose:
+    case Op::kAvgPool:
+    case Op::kMaxPool:
+    case Op::kPad:              // by a negative width
+    case Op::kPython: return false;
+    default: return true;
+  }
+}
+
+// By node: an output cannot be had without all of it.
+std::vector<bool> needed_whole(const Problem& problem) {
+  const std::vector<Node>& nodes = problem.graph.nodes;
+  std::vector<bool> needed(nodes.size(), false);
+  for (const TensorDecl& output : problem.outputs) needed[static_cast<std::size_t>(output.node)] = true;
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    for (std::size_t k = 0; needed[i] && k < nodes[i].operands.size(); ++k)
+      if (reads_all(nodes[i], k)) needed[static_cast<std::size_t>(nodes[i].operands[k])] = true;
+  }
+  return needed;
+}
+
+}  // namespace
+
 Result<Cost> cost_of(const Problem& problem, const Workload& workload) {
   KW_TRY(const NodeShapes shapes, node_shapes(problem, workload.axes));
   Cost cost;
@@ -214,8 +252,13 @@ Result<Cost> cost_of(const Problem& problem, const Workload& workload) {
     for (std::int64_t size : shape) count *= static_cast<double>(size);
     return count * tensor::bits_of(declaration.dtype) / 8;
   };
-  for (const TensorDecl& input : problem.inputs) cost.input_bytes += bytes(input);
+  const std::vector<bool> needed = needed_whole(problem);
+  for (const TensorDecl& input : problem.inputs) {
+    cost.input_bytes += bytes(input);
+    if (needed[static_cast<std::size_t>(input.node)]) cost.needed_bytes += bytes(input);
+  }
   for (const TensorDecl& output : problem.outputs) cost.output_bytes += bytes(output);
+  cost.needed_bytes += cost.output_bytes;
   cost.operations = shapes.operations;
   cost.matmul_operations = shapes.matmul_operations;
   cost.peak_bytes = shapes.peak_bytes;

@@ -154,6 +154,7 @@ Result<tensor::Shape> concrete(const SymbolicShape& shape, const AxisValues& axe
 struct Cost {
   double input_bytes = 0;
   double output_bytes = 0;
+  double needed_bytes = 0;       // the part of both that no implementation can leave alone: what is only picked from is left out
   double operations = 0;
   double matmul_operations = 0;  // the part of `operations` that tensor cores could do
   double peak_bytes = 0;         // fp64 memory that evaluate() will need at once

@@ -1,0 +1,269 @@
+// The rung that measures. A timed call is an ordinary call, with contents of its own and checked afterwards:
+//   The plan lies at two places. Each block of calls has one secret turn of the inputs and calls both places, in secret
+//   order; both must give the same bits, and where the turn is 0 the bits that rung full compared with the reference.
+//   A kernel cannot tell such a call from another, so what it does when timed is what was checked.
+//   Before each call outputs and workspace are poison, module variables as at first, the L2 cache is emptied and its
+//   persisting lines are given back; guard bands and inputs are compared after it.
+//   Of calls one after the other, which the warm figure comes from, the last is checked.
+//   Calls come in groups; the interval is taken over the groups' medians. It ends when the interval is narrow or the budget spent.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "base/rng.h"
+#include "judge/run_cases.h"
+#include "problem/inputs.h"
+
+namespace kw::judge {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+constexpr int kFewestGroups = 8, kMostGroups = 64;
+constexpr int kBlocks = 4;                 // of a group; each has two calls
+constexpr double kNarrow = 0.005;          // relative width of the interval at which measuring ends
+constexpr double kWarmUp_s = 0.1;          // calls before the first that counts: clocks rise with work
+constexpr double kBatch_s = 2e-3;          // of warm calls, long for both clocks
+constexpr int kMostRepeats = 1000;
+// What the clocks of host and device may differ by around a batch: launching, and waiting for the end.
+constexpr double kClocksRelative = 0.05, kClocks_s = 100e-6;
+// Bandwidths by name and as reached differ by less; a clock that is off by more is no clock.
+constexpr double kBeyondFloor = 0.95;
+
+// Inputs whose elements may stand in any order: each is drawn like every other.
+std::vector<std::string> turnable(const problem::Problem& problem, const problem::Workload& workload) {
+  using Form = problem::Distribution::Form;
+  std::vector<std::string> out;
+  for (const problem::TensorDecl& input : problem.inputs) {
+    const auto distribution = problem::distribution_of(input, workload);
+    if (!distribution) continue;
+    const Form form = distribution->form;
+    if (form == Form::kNormal || form == Form::kUniform || form == Form::kIntegers || form == Form::kSpikes) out.push_back(input.name);
+  }
+  return out;
+}
+
+// A kernel that does nothing: what the clock shows around it is no candidate's doing.
+constexpr char kNothing[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+plan::Plan nothing() {
+  plan::Plan plan;
+  plan.target = "sm_70";
+  plan.modules.push_back({kNothing, plan::hash_of(kNothing)});
+  plan::Launch launch;
+  launch.kernel = "nothing";
+  plan.steps.emplace_back().action = launch;
+  return plan;
+}
+
+// One candidate's plan, loaded at two places.
+struct Contestant {
+  const Climb& climb;
+  const Case& c;
+  const std::vector<device::Fingerprint>& right;   // outputs of the inputs as written
+  std::array<std::unique_ptr<device::LoadedPlan>, 2> at = {};
+  bool may_repeat = false;
+  std::array<device::CallReport, 2> block = {};    // the last block's calls
+  double block_s() const { return std::sqrt(block[0].device_s * block[1].device_s); }
+};
+
+class Measurement {
+ public:
+  Measurement(const Climb& climb, const Verified& verified) : climb_(climb), rng_(0) {
+    add(climb, verified);
+    for (const auto& rival : climb.rivals) {
+      for (const Verified& other : rival->verified)
+        if (rival->real[other.real].name.name == own().c.name.name) add(*rival, other);
+    }
+    rng_ = Rng(climb.seed).fork("timed " + own().c.name.name);
+    timing_.workload = own().c.name;
+    options_.key = fingerprint_key(climb);
+    options_.turned = turnable(climb.problem, own().c.workload);
+    options_.deadline_s = climb.options.kernel_deadline_s;
+  }
+
+  // An outcome stands against the candidate; none: timing() has the figures.
+  Result<std::optional<Outcome>> run() {
+    KW_TRY_VOID(prepare());
+    const bool clocks = gpu().capabilities().times;
+    Clock::time_point begin = Clock::now();
+    do {
+      KW_TRY_VOID(block());
+    } while (!outcome_ && clocks && seconds_since(begin) < kWarmUp_s);
+    begin = Clock::now();
+    std::vector<double> cold, warm;
+    std::vector<std::vector<double>> ratios(contestants_.size());
+    while (!outcome_ && clocks && !is_enough(cold, ratios, seconds_since(begin))) {
+      std::vector<double> calls;
+      std::vector<std::vector<double>> blocks(contestants_.size());
+      for (int i = 0; i < kBlocks && !outcome_; ++i) {
+        KW_TRY_VOID(block());
+        for (const device::CallReport& report : own().block) calls.push_back(report.device_s);
+        for (size_t k = 0; k < contestants_.size(); ++k) blocks[k].push_back(contestants_[k].block_s() / own().block_s());
+      }
+      if (outcome_) break;
+      cold.push_back(median_of(calls));
+      for (size_t k = 0; k < contestants_.size(); ++k) ratios[k].push_back(median_of(blocks[k]));
+      if (own().may_repeat) KW_TRY_VOID(batch(cold.back(), warm));
+      look_at_conditions();
+    }
+    if (outcome_) return std::move(outcome_);
+    timing_.groups = static_cast<int>(cold.size());
+    if (clocks) {
+      timing_.cold_s = interval_of(cold);
+      if (own().may_repeat) timing_.warm_s = interval_of(warm);
+      for (size_t k = 1; k < contestants_.size(); ++k) timing_.rivals.push_back({contestants_[k].climb.candidate_path, interval_of(ratios[k])});
+    }
+    return beyond_physics();
+  }
+  const Timing& timing() const { return timing_; }
+
+ private:
+  device::Device& gpu() const { return *climb_.options.gpu; }
+  Contestant& own() { return contestants_[0]; }
+
+  void add(const Climb& climb, const Verified& verified) { contestants_.push_back({climb, climb.real[verified.real], verified.outputs}); }
+
+  Status prepare() {
+    KW_TRY(const auto inputs, problem::make_inputs(climb_.problem, own().c.workload, input_seed(climb_, own().c)));
+    for (Contestant& contestant : contestants_) {
+      for (auto& place : contestant.at) {
+        device::LoadOptions load;
+        load.layout_seed = rng_.next() | 1;
+        load.track_initialised = false;
+        KW_TRY(place, gpu().load(contestant.c.plan, load));
+        KW_TRY_VOID(write_inputs(*place, climb_.problem, contestant.c, inputs));
+      }
+      const auto& buffers = contestant.c.plan.buffers;
+      contestant.may_repeat = std::none_of(buffers.begin(), buffers.end(), [](const plan::Buffer& b) { return b.role == plan::Role::kInOut; });
+    }
+    if (!gpu().capabilities().times) return {};
+    KW_TRY(const auto idle, gpu().load(nothing(), {}));
+    std::vector<double> around;
+    for (int i = 0; i < 20; ++i) {
+      device::CallOptions call;
+      call.deadline_s = options_.deadline_s;
+      KW_TRY(const device::CallReport report, idle->call(call));
+      if (i >= 5) around.push_back(report.device_s);
+    }
+    timing_.launch_s = median_of(around);
+    const auto cost = problem::cost_of(climb_.problem, own().c.workload);
+    if (const double bandwidth = gpu().capabilities().dram_bytes_per_s; cost && bandwidth > 0) timing_.floor_s = cost->needed_bytes / bandwidth;
+    return {};
+  }
+
+  // One call of a contestant: its outputs are as they should be, or there is an outcome.
+  Result<device::CallReport> call(Contestant& contestant, size_t place) {
+    KW_TRY(device::CallReport report, contestant.at[place]->call(options_));
+    ++timing_.calls;
+    device::RunReport as_run;
+    as_run.completed = report.completed;
+    if (!report.findings.empty()) as_run.steps.push_back({0, report.completed, report.findings, {}, 0});
+    auto failed = judge_findings(contestant.climb, contestant.c, as_run, true);
+    if (!failed && options_.turn == 0 && report.outputs != contestant.right) {
+      failed = suspect("every timed output", "a timed call's output is not the one that was compared with the reference for the same inputs");
+    }
+    if (failed) KW_TRY_VOID(against(contestant, std::move(*failed)));
+    return report;
+  }
+
+  // ABBA: every contestant at one place, then in reverse order at the other.
+  Status block() {
+    options_.cold = true;
+    options_.repeats = 1;
+    options_.turn = rng_.below(4) == 0 ? 0 : rng_.next();
+    const size_t first = rng_.below(2);
+    for (size_t i = 0; i < 2 * contestants_.size(); ++i) {
+      const bool back = i >= contestants_.size();
+      Contestant& contestant = contestants_[back ? 2 * contestants_.size() - 1 - i : i];
+      const size_t place = back ? 1 - first : first;
+      KW_TRY(contestant.block[place], call(contestant, place));
+      if (outcome_) return {};
+    }
+    for (Contestant& contestant : contestants_) {
+      if (contestant.block[0].outputs != contestant.block[1].outputs)
+        KW_TRY_VOID(against(contestant, suspect("every timed output", "two timed calls with the same inputs, at different addresses, gave different bits")));
+    }
+    return {};
+  }
+
+  Status batch(double cold_s, std::vector<double>& warm) {
+    options_.cold = false;
+    options_.repeats = std::clamp(static_cast<int>(std::ceil(kBatch_s / cold_s)), 1, kMostRepeats);
+    options_.turn = rng_.next();
+    KW_TRY(const device::CallReport report, call(own(), rng_.below(2)));
+    if (outcome_) return {};
+    const double host = report.host_s, device = report.device_s;
+    if (device > host * (1 + kClocksRelative) || host > device * (1 + kClocksRelative) + kClocks_s) ++disagreements_;
+    warm.push_back(device / options_.repeats);
+    // A batch may have been held up on the host's side.
+    if (disagreements_ > 2 + static_cast<int>(warm.size()) / 4) {
+      outcome_ = suspect("two clocks", fmt::format("{} calls in a row took {:.6g} s by the device's clock and {:.6g} s by the host's, and {} batches before them are as far apart",
+                                                   options_.repeats, device, host, disagreements_ - 1));
+    }
+    return {};
+  }
+
+  void look_at_conditions() {
+    const device::Conditions now = gpu().conditions();
+    auto& seen = timing_.conditions;
+    seen.sm_mhz_low = seen.sm_mhz_high == 0 ? now.sm_mhz : std::min(seen.sm_mhz_low, now.sm_mhz);
+    seen.sm_mhz_high = std::max(seen.sm_mhz_high, now.sm_mhz);
+    seen.power_w = std::max(seen.power_w, now.power_w);
+    seen.temperature_c = std::max(seen.temperature_c, now.temperature_c);
+    seen.other_processes = std::max(seen.other_processes, now.other_processes);
+    for (const std::string& reason : now.slowed_by)
+      if (std::find(seen.slowed_by.begin(), seen.slowed_by.end(), reason) == seen.slowed_by.end()) seen.slowed_by.push_back(reason);
+  }
+
+  bool is_enough(const std::vector<double>& cold, const std::vector<std::vector<double>>& ratios, double spent_s) const {
+    const auto count = static_cast<int>(cold.size());
+    if (count < kFewestGroups) return false;
+    if (count >= kMostGroups || spent_s > climb_.options.time_budget_s) return true;
+    return interval_of(cold).width() < kNarrow && std::all_of(ratios.begin(), ratios.end(), [](const auto& r) { return interval_of(r).width() < kNarrow; });
+  }
+
+  std::optional<Outcome> beyond_physics() {
+    if (timing_.floor_s > 0 && timing_.cold_s.middle > 0 && timing_.cold_s.middle < kBeyondFloor * timing_.floor_s)
+      return suspect("physical floor", fmt::format("{:.4g} s for bytes that the device cannot move in less than {:.4g} s", timing_.cold_s.middle, timing_.floor_s));
+    return std::nullopt;
+  }
+
+  Outcome suspect(const char* defence, std::string evidence) { return Suspect{own().c.name, defence, std::move(evidence)}; }
+
+  // What a rival does wrong is no verdict on the candidate.
+  Status against(const Contestant& contestant, Outcome outcome) {
+    if (&contestant != &own()) return fail(ErrorCode::kInvalid, "{} cannot be a rival: when timed, it is {}", contestant.climb.candidate_path, name_of(outcome));
+    outcome_ = std::move(outcome);
+    return {};
+  }
+
+  const Climb& climb_;
+  Rng rng_;
+  std::vector<Contestant> contestants_;   // the candidate is the first
+  device::CallOptions options_;
+  int disagreements_ = 0;
+  Timing timing_;
+  std::optional<Outcome> outcome_;
+};
+
+}  // namespace
+
+Result<RungResult> time_rung(Climb& climb) {
+  std::string detail;
+  int calls = 0;
+  for (const Verified& verified : climb.verified) {
+    Measurement measurement(climb, verified);
+    KW_TRY(auto failed, measurement.run());
+    if (failed) return RungResult{std::move(failed), ""};
+    const Timing& timing = measurement.timing();
+    calls += timing.calls;
+    if (timing.groups > 0) detail += fmt::format("{}{} {:.2f} us", detail.empty() ? "" : ", ", timing.workload.name, 1e6 * timing.cold_s.middle);
+    climb.times.push_back(timing);
+  }
+  if (climb.verified.empty()) return RungResult{std::nullopt, "no real workload was run"};
+  return RungResult{std::nullopt, fmt::format("{} calls checked{}{}", calls, detail.empty() ? ", no clock" : "; cold: ", detail)};
+}
+
+}  // namespace kw::judge

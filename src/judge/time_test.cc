@@ -1,0 +1,226 @@
+// The rung that measures, on a device whose clock is a script: the emulator computes, the test says how long it took.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "judge/run_cases.h"
+#include "problem/inputs.h"
+
+namespace kw::judge {
+namespace {
+
+constexpr char kDouble[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry double(.param .u64 x, .param .u64 y)
+{
+  .reg .b32 %r<2>;
+  .reg .f32 %f<2>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd1, %rd1, %rd3;
+  add.u64 %rd2, %rd2, %rd3;
+  ld.global.f32 %f1, [%rd1];
+  add.f32 %f1, %f1, %f1;
+  st.global.f32 [%rd2], %f1;
+  ret;
+}
+)";
+constexpr char kProblem[] = R"(problem twice: "x + x"
+
+axes:
+  N >= 1
+
+inputs:
+  x: f32[N] ~ normal(0, 1)
+
+outputs:
+  y: f32[N]
+
+reference:
+  y = x + x
+
+workloads:
+  smallest one: N=1
+  real all: N=64 "a test"
+)";
+
+// What a call reports, given what the emulator computed; `count` says which call of all places it is.
+using Script = std::function<void(const device::CallOptions& options, uint64_t layout, int count, device::CallReport& report)>;
+
+class ScriptedPlan final : public device::LoadedPlan {
+ public:
+  ScriptedPlan(std::unique_ptr<device::LoadedPlan> inner, uint64_t layout, int& count, const Script& script)
+      : inner_(std::move(inner)), layout_(layout), count_(count), script_(script) {}
+  const plan::Plan& plan() const override { return inner_->plan(); }
+  Status write(std::string_view buffer, std::span<const uint8_t> bytes) override { return inner_->write(buffer, bytes); }
+  Status read(std::string_view buffer, std::span<uint8_t> bytes) const override { return inner_->read(buffer, bytes); }
+  Result<std::optional<uint64_t>> first_unwritten(std::string_view buffer) const override { return inner_->first_unwritten(buffer); }
+  Status reset() override { return inner_->reset(); }
+  Result<device::RunReport> run(const device::RunOptions& options) override { return inner_->run(options); }
+  Result<device::CallReport> call(const device::CallOptions& options) override {
+    KW_TRY(device::CallReport report, inner_->call(options));
+    report.device_s = 10e-6 * (options.cold ? 1 : options.repeats * 0.8);
+    if (!options.cold) report.host_s = report.device_s + 5e-6;
+    if (!plan().buffers.empty()) script_(options, layout_, count_++, report);
+    return report;
+  }
+
+ private:
+  std::unique_ptr<device::LoadedPlan> inner_;
+  uint64_t layout_;
+  int& count_;
+  const Script& script_;
+};
+
+class ScriptedDevice final : public device::Device {
+ public:
+  explicit ScriptedDevice(Script script) : script_(std::move(script)) {}
+  device::Capabilities capabilities() const override { return {.name = "scripted", .times = true, .dram_bytes_per_s = bandwidth}; }
+  Result<std::unique_ptr<device::LoadedPlan>> load(plan::Plan plan, const device::LoadOptions& options) override {
+    KW_TRY(auto inner, inner_->load(std::move(plan), options));
+    return std::unique_ptr<device::LoadedPlan>(std::make_unique<ScriptedPlan>(std::move(inner), options.layout_seed, count, script_));
+  }
+  device::Conditions conditions() override { return {.sm_mhz = 1000.0 + count % 7, .slowed_by = {"power cap"}}; }
+  double bandwidth = 1e9;   // 512 bytes take half a microsecond
+  int count = 0;
+
+ private:
+  std::unique_ptr<device::Device> inner_ = device::make_emulator();
+  Script script_;
+};
+
+class Time : public testing::Test {
+ protected:
+  // The rung's result; figures are in climb_.times.
+  RungResult time(Script script, double bandwidth = 1e9) {
+    auto problem = problem::parse_problem(kProblem, "case");
+    if (!problem) {
+      ADD_FAILURE() << format_error(problem.error());
+      return {};
+    }
+    climb_ = Climb();
+    climb_.problem = std::move(*problem);
+    climb_.seed = 5;
+    device_ = std::make_shared<ScriptedDevice>(std::move(script));
+    device_->bandwidth = bandwidth;
+    climb_.options.gpu = device_;
+    climb_.options.time = true;
+    climb_.options.time_budget_s = 0.2;
+    Case c = case_of(*climb_.problem.find_workload("all"), false);
+    c.plan.target = "sm_70";
+    c.plan.modules.push_back({kDouble, plan::hash_of(kDouble)});
+    c.plan.buffers.push_back({"x", plan::Role::kInput, 256, "float32", {64}, {1}});
+    c.plan.buffers.push_back({"y", plan::Role::kOutput, 256, "float32", {64}, {1}});
+    plan::Launch launch;
+    launch.kernel = "double";
+    launch.block = {64, 1, 1};
+    launch.params.assign(16, 0);
+    launch.relocations = {{0, {.buffer = 0}}, {8, {.buffer = 1}}};
+    c.plan.steps.emplace_back().action = launch;
+    climb_.real.push_back(std::move(c));
+    // As rung full would have found it: computed here, not by the plan.
+    const auto inputs = problem::make_inputs(climb_.problem, climb_.real[0].workload, input_seed(climb_, climb_.real[0]));
+    EXPECT_TRUE(inputs);
+    std::vector<uint8_t> y(256);
+    for (int64_t i = 0; i < 64; ++i) {
+      const auto twice = static_cast<float>(2 * (*inputs)[0].at(i));
+      std::memcpy(y.data() + 4 * i, &twice, 4);
+    }
+    climb_.verified.push_back({0, {device::fingerprint_of(y, fingerprint_key(climb_))}});
+    auto result = time_rung(climb_);
+    EXPECT_TRUE(result) << format_error(result.error());
+    return result ? std::move(*result) : RungResult{};
+  }
+  std::string defence(const RungResult& result) const {
+    if (!result.failed) return "";
+    const auto* suspect = std::get_if<Suspect>(&*result.failed);
+    return suspect == nullptr ? std::string(name_of(*result.failed)) : suspect->defence;
+  }
+
+  Climb climb_;
+  std::shared_ptr<ScriptedDevice> device_;
+};
+
+TEST_F(Time, AnHonestKernelHasFiguresWithIntervals) {
+  std::set<uint64_t> turns;
+  const RungResult result = time([&](const device::CallOptions& options, uint64_t, int count, device::CallReport& report) {
+    report.device_s *= 1 + 0.001 * (count % 5);
+    turns.insert(options.turn);
+    EXPECT_EQ(options.turned, std::vector<std::string>{"x"});
+  });
+  ASSERT_FALSE(result.failed) << defence(result);
+  ASSERT_EQ(climb_.times.size(), 1u);
+  const Timing& timing = climb_.times[0];
+  EXPECT_GE(timing.groups, 8);
+  EXPECT_GE(timing.calls, 8 * timing.groups);
+  EXPECT_TRUE(timing.cold_s.contains(10.02e-6)) << timing.cold_s.low << " " << timing.cold_s.high;
+  EXPECT_LT(timing.cold_s.width(), 0.01);
+  ASSERT_TRUE(timing.warm_s);
+  EXPECT_TRUE(timing.warm_s->contains(8.016e-6)) << timing.warm_s->low << " " << timing.warm_s->high;
+  EXPECT_NEAR(timing.floor_s, 0.512e-6, 1e-12);
+  EXPECT_EQ(timing.launch_s, 10e-6);
+  EXPECT_EQ(timing.conditions.slowed_by, std::vector<std::string>{"power cap"});
+  EXPECT_GT(timing.conditions.sm_mhz_high, timing.conditions.sm_mhz_low);
+  EXPECT_GT(turns.size(), 10u) << "contents of their own";
+  EXPECT_TRUE(turns.contains(0)) << "and those that were compared with the reference";
+}
+
+TEST_F(Time, ATimedOutputThatIsNotTheOneThatWasComparedIsSuspect) {
+  EXPECT_EQ(defence(time([](const device::CallOptions& options, uint64_t, int count, device::CallReport& report) {
+              if (options.turn == 0 && count > 10) report.outputs[0].second ^= 1;
+            })),
+            "every timed output");
+}
+
+TEST_F(Time, TwoCallsOnTheSameContentsThatDifferAreSuspect) {
+  EXPECT_EQ(defence(time([](const device::CallOptions& options, uint64_t, int count, device::CallReport& report) {
+              if (options.turn != 0 && count % 32 == 31) report.outputs[0].first ^= 1;
+            })),
+            "every timed output");
+}
+
+TEST_F(Time, ClocksThatDisagreeAreSuspect) {
+  const auto with = [&](double device, double host) {
+    return defence(time([=](const device::CallOptions& options, uint64_t, int, device::CallReport& report) {
+      if (options.cold) return;
+      report.device_s *= device;
+      report.host_s *= host;
+    }));
+  };
+  EXPECT_EQ(with(1, 1), "");
+  EXPECT_EQ(with(0.5, 1), "two clocks") << "work that the device's clock does not see";
+  EXPECT_EQ(with(1, 0.5), "two clocks");
+}
+
+TEST_F(Time, OneBatchThatTheHostHeldUpIsNoDisagreement) {
+  int batches = 0;
+  EXPECT_EQ(defence(time([&](const device::CallOptions& options, uint64_t, int, device::CallReport& report) {
+              if (!options.cold && ++batches == 3) report.host_s *= 4;
+            })),
+            "");
+}
+
+TEST_F(Time, FasterThanMemoryIsSuspect) {
+  EXPECT_EQ(defence(time([](const device::CallOptions&, uint64_t, int, device::CallReport&) {}, 512 / 9.8e-6)), "") << "at the floor";
+  EXPECT_EQ(defence(time([](const device::CallOptions&, uint64_t, int, device::CallReport&) {}, 512 / 11e-6)), "physical floor");
+}
+
+TEST_F(Time, WhatFailsWhileTimedDecides) {
+  EXPECT_EQ(defence(time([](const device::CallOptions&, uint64_t, int count, device::CallReport& report) {
+              if (count == 40) report.findings.push_back({.kind = emu::Finding::Kind::kOutOfBounds});
+            })),
+            "unsafe");
+  EXPECT_EQ(defence(time([](const device::CallOptions&, uint64_t, int count, device::CallReport& report) {
+              if (count == 40) report.completed = false;
+            })),
+            "timeout");
+}
+
+}  // namespace
+}  // namespace kw::judge
