@@ -88,6 +88,8 @@ struct RunReport {
 struct CallOptions {
   std::vector<std::string> turned;     // which inputs
   uint64_t turn = 0;
+  uint64_t layout_seed = 0;            // where buffers lie from this call on, a shift of up to 8 MiB; 0: where they are
+  bool afresh = false;                 // first load the code and allocate the buffers anew, elsewhere: times depend on that as well
   bool cold = true;                    // nothing of the plan's is in the L2 cache; else it has run just before
   int repeats = 1;                     // one right after the other, between the two clocks' readings; of a plan without inouts
   uint64_t key = 0;                    // of the fingerprints
@@ -115,12 +117,12 @@ class LoadedPlan {
   // values. Inputs stay, and so do the contents of inouts. run() does this first, but for RunOptions::keep_variables.
   virtual Status reset() = 0;
   virtual Result<RunReport> run(const RunOptions& options) = 0;
-  // Every input and inout must have been written. Their contents are the written ones again afterwards.
+  // Every input and inout must have been written; runs afterwards find the written contents again.
   virtual Result<CallReport> call(const CallOptions& options) = 0;
 };
 
 struct LoadOptions {
-  // Shifts where buffers lie (by multiples of 256 bytes), so that results that depend on addresses show.
+  // Shifts where buffers lie (by multiples of 256 bytes), so that results, and times, that depend on addresses show.
   uint64_t layout_seed = 0;
   // Needed by RunOptions::check_uninitialised; costs an eighth of the memory in use.
   bool track_initialised = true;

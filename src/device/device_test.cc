@@ -165,7 +165,7 @@ TEST_P(AnyDevice, CallsHaveTurnedContentsAndLeaveTheWrittenOnes) {
         std::vector<float> expected = ramp();
         std::rotate(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(turn % kCount), expected.end());
         for (float& value : expected) value += 1;
-        const auto called = (*loaded)->call({.turned = {"x"}, .turn = turn, .cold = cold, .repeats = 3, .key = 11});
+        const auto called = (*loaded)->call({.turned = {"x"}, .turn = turn, .layout_seed = turn * layout, .afresh = turn == 37, .cold = cold, .repeats = 3, .key = 11});
         ASSERT_TRUE(called) << format_error(called.error());
         EXPECT_TRUE(called->completed);
         EXPECT_TRUE(called->findings.empty()) << called->findings[0].message;
@@ -175,13 +175,13 @@ TEST_P(AnyDevice, CallsHaveTurnedContentsAndLeaveTheWrittenOnes) {
         EXPECT_EQ(called->host_s > 0, device_->capabilities().times && !cold);
       }
     }
+    ASSERT_TRUE((*loaded)->run({}));
+    EXPECT_EQ(floats_of(**loaded, "y")[3], 4.0f) << "the written contents again";
     const auto untouched = (*loaded)->call({.turned = {"w"}, .turn = 7, .key = 11});
     ASSERT_TRUE(untouched);
     std::vector<float> plain = ramp();
     for (float& value : plain) value += 1;
     EXPECT_EQ(untouched->outputs[0], fingerprint_of(bytes_of(plain), 11));
-    ASSERT_TRUE((*loaded)->run({}));
-    EXPECT_EQ(floats_of(**loaded, "y")[3], 4.0f) << "the written contents again";
   }
 }
 

@@ -56,8 +56,9 @@ Status GpuTools::flush_l2(cuda::Stream* stream) const {
   return fingerprint(stream, other_, other_bytes_, 0, sums_);
 }
 
-// The inputs of this call, and everything else as before a first one.
-Status GpuPlan::put_in_place(const CallOptions& options) {
+// Inputs as the options turn them; without a call before there is nothing to put back.
+Status GpuPlan::put_written(const CallOptions& options) {
+  if (!turned_) return {};
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const plan::Buffer& buffer = plan_.buffers[i];
     Block& block = blocks_[i];
@@ -71,7 +72,7 @@ Status GpuPlan::put_in_place(const CallOptions& options) {
     KW_TRY_VOID(ours(driver_.copy(block.address, block.kept + first, buffer.bytes - first, stream_), "an input"));
     if (first > 0) KW_TRY_VOID(ours(driver_.copy(block.address + (buffer.bytes - first), block.kept, first, stream_), "an input"));
   }
-  return reset();
+  return {};
 }
 
 // Two sums for each buffer's contents and the two bands around it.
@@ -79,16 +80,18 @@ Status GpuPlan::take_fingerprints(uint64_t key, DevicePointer sums) {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
     const uint64_t bytes = plan_.buffers[i].bytes;
-    const DevicePointer to = sums + 48 * i, behind = block.address + (bytes + 3) / 4 * 4;
+    const DevicePointer to = sums + 48 * i, behind = block.address + (bytes + 3) / 4 * 4;   // aligned
     KW_TRY_VOID(tools_->fingerprint(stream_, block.address, bytes, key, to));
-    KW_TRY_VOID(tools_->fingerprint(stream_, block.base, block.address - block.base, key, to + 16));
-    KW_TRY_VOID(tools_->fingerprint(stream_, behind, block.base + block.bytes - behind, key, to + 32));
+    KW_TRY_VOID(tools_->fingerprint(stream_, block.address - kGuardBytes, kGuardBytes, key, to + 16));
+    KW_TRY_VOID(tools_->fingerprint(stream_, behind, block.address + bytes + kGuardBytes - behind, key, to + 32));
   }
   return {};
 }
 
 Result<CallReport> GpuPlan::call(const CallOptions& options) {
   using Clock = std::chrono::steady_clock;
+  if (options.afresh) KW_TRY_VOID(settle_elsewhere(options.layout_seed));
+  if (options.afresh || options.layout_seed != 0) KW_TRY_VOID(place(options.layout_seed));
   KW_TRY_VOID(capture());
   const uint64_t sums_bytes = std::max<uint64_t>(48, 48 * blocks_.size());
   if (sums_ == 0) {
@@ -96,7 +99,9 @@ Result<CallReport> GpuPlan::call(const CallOptions& options) {
     KW_TRY_VOID(ours(driver_.allocate(&sums_, 2 * sums_bytes), "memory for fingerprints"));
   }
   KW_TRY_VOID(ours(driver_.fill_8(sums_, 0, 2 * sums_bytes, stream_), "memory for fingerprints"));
-  KW_TRY_VOID(put_in_place(options));
+  turned_ = true;
+  KW_TRY_VOID(put_written(options));
+  KW_TRY_VOID(reset());
   KW_TRY_VOID(take_fingerprints(options.key, sums_));
   const int repeats = options.cold ? 1 : std::max(1, options.repeats);
   if (options.cold) {

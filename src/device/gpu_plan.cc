@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "plan/ptx_outline.h"
 
@@ -11,11 +12,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using cuda::DevicePointer;
 
-// Before and after every buffer, so that a store beside it is seen when it is not far off.
-constexpr uint64_t kGuardBytes = 4096;
 constexpr uint8_t kGuardByte = 0xa5;
 constexpr uint8_t kPoison = 0xff;
 constexpr size_t kLogBytes = 16 << 10;
+constexpr uint64_t kShiftUnit = 256;
 
 }  // namespace
 
@@ -63,23 +63,62 @@ GpuPlan::~GpuPlan() {
   if (stream_ != nullptr) driver_.stream_destroy(stream_);
 }
 
+// Times depend on which pages, channels and banks a buffer falls on: shifts go over several of the largest pages, where plans
+// have no more than some buffers.
+uint64_t GpuPlan::most_shift() const { return plan_.buffers.size() > 64 ? 64 * kShiftUnit : uint64_t{8} << 20; }
+
 Status GpuPlan::prepare(const LoadOptions& options) {
   KW_TRY_VOID(plan::check(plan_));
   KW_TRY_VOID(ours(driver_.stream_create(&stream_, cuda::kNonBlocking), "a stream"));
-  uint64_t random = options.layout_seed;
-  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-    const uint64_t shift = options.layout_seed == 0 ? 0 : (next_random(random) % 64 + 1) * 256;
-    Block block;
-    block.bytes = shift + plan_.buffers[i].bytes + 2 * kGuardBytes;
-    KW_TRY_VOID(ours(driver_.allocate(&block.base, block.bytes), fmt::format("{} bytes for {}", block.bytes, plan_.buffers[i].name)));
-    block.address = block.base + shift + kGuardBytes;
-    blocks_.push_back(std::move(block));
-    KW_TRY_VOID(ours(driver_.fill_8(blocks_[i].base, kGuardByte, blocks_[i].bytes, stream_), "the guard bands"));
-    KW_TRY_VOID(poison(i));
-  }
+  for (const plan::Buffer& buffer : plan_.buffers) KW_TRY_VOID(allocate(blocks_.emplace_back(), buffer));
+  KW_TRY_VOID(load_code());
+  return place(options.layout_seed);
+}
+
+Status GpuPlan::allocate(Block& block, const plan::Buffer& buffer) const {
+  const uint64_t bytes = buffer.bytes + 2 * kGuardBytes + most_shift();
+  return ours(driver_.allocate(&block.base, bytes), fmt::format("{} bytes for {}", bytes, buffer.name));
+}
+
+Status GpuPlan::load_code() {
   for (size_t i = 0; i < plan_.modules.size(); ++i) KW_TRY_VOID(load_module(i));
   for (const plan::Step& step : plan_.steps)
     if (const auto* launch = std::get_if<plan::Launch>(&step.action)) KW_TRY_VOID(function_of(*launch));
+  return {};
+}
+
+// The new place is taken before the old one is given back, and something of any size between them.
+Status GpuPlan::settle_elsewhere(uint64_t seed) {
+  DevicePointer between = 0;
+  KW_TRY_VOID(ours(driver_.allocate(&between, (next_random(seed) % 64 + 1) << 21), "memory between buffers"));
+  Status moved;
+  for (size_t i = 0; i < blocks_.size() && moved; ++i) {
+    const DevicePointer old = blocks_[i].base;
+    moved = allocate(blocks_[i], plan_.buffers[i]);
+    if (moved) driver_.release(old);
+  }
+  if (moved) {
+    const std::vector<cuda::Module*> old = std::exchange(modules_, {});
+    variables_.clear();
+    moved = load_code();
+    for (cuda::Module* module : old) driver_.module_unload(module);
+  }
+  driver_.release(between);
+  return moved;
+}
+
+// Where buffers lie in what is allocated for them, with their guard bands; nothing of their contents is kept.
+Status GpuPlan::place(uint64_t layout_seed) {
+  uint64_t random = layout_seed;
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    Block& block = blocks_[i];
+    const uint64_t shift = layout_seed == 0 ? 0 : next_random(random) % (most_shift() / kShiftUnit + 1) * kShiftUnit;
+    block.address = block.base + shift + kGuardBytes;
+    KW_TRY_VOID(ours(driver_.fill_8(block.address - kGuardBytes, kGuardByte, plan_.buffers[i].bytes + 2 * kGuardBytes, stream_), "the guard bands"));
+    KW_TRY_VOID(poison(i));
+  }
+  if (graph_ != nullptr) driver_.graph_exec_destroy(graph_);
+  graph_ = nullptr;
   KW_TRY_VOID(stage_writes());
   return synchronize();
 }
@@ -120,6 +159,8 @@ Status GpuPlan::reset() {
 }
 
 Result<RunReport> GpuPlan::run(const RunOptions& options) {
+  KW_TRY_VOID(put_written({}));
+  turned_ = false;
   KW_TRY_VOID(options.keep_variables ? poison_all() : reset());
   const Clock::time_point begin = Clock::now();
   RunReport report;
@@ -214,8 +255,8 @@ Status GpuPlan::look_around(RunReport& report) const {
     const Block& block = blocks_[i];
     const plan::Buffer& buffer = plan_.buffers[i];
     for (const bool after : {false, true}) {
-      const DevicePointer from = after ? block.address + buffer.bytes : block.base;
-      std::vector<uint8_t> guard(after ? block.base + block.bytes - from : block.address - block.base);
+      const DevicePointer from = after ? block.address + buffer.bytes : block.address - kGuardBytes;
+      std::vector<uint8_t> guard(kGuardBytes);
       KW_TRY_VOID(ours(driver_.to_host(guard.data(), from, guard.size()), "a guard band"));
       const auto damaged = std::find_if(guard.begin(), guard.end(), [](uint8_t byte) { return byte != kGuardByte; });
       if (damaged == guard.end()) continue;

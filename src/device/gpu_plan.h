@@ -54,9 +54,10 @@ class GpuPlan final : public LoadedPlan {
   Result<CallReport> call(const CallOptions& options) override;
 
  private:
+  // Before and after every buffer, so that a store beside it is seen when it is not far off.
+  static constexpr uint64_t kGuardBytes = 4096;
   struct Block {
-    cuda::DevicePointer base = 0, address = 0;
-    uint64_t bytes = 0;               // guards and shift included
+    cuda::DevicePointer base = 0, address = 0;   // of what is allocated; of the buffer in it
     std::vector<uint8_t> written;     // what an input or inout was given
     cuda::DevicePointer kept = 0;     // the same on the device; 0: not there yet
   };
@@ -68,6 +69,12 @@ class GpuPlan final : public LoadedPlan {
   Status ours(cuda::Status status, const std::string& what) const {
     return status == cuda::kSuccess ? Status() : fail(of_driver(driver_, status, what));
   }
+  uint64_t most_shift() const;
+  Status allocate(Block& block, const plan::Buffer& buffer) const;
+  Status load_code();
+  Status settle_elsewhere(uint64_t seed);
+  Status place(uint64_t layout_seed);
+  Status put_written(const CallOptions& options);
   cuda::Status to_device(cuda::DevicePointer to, std::span<const uint8_t> bytes) const;
   Status load_module(size_t index);
   Result<cuda::Function*> function_of(const plan::Launch& launch) const;
@@ -89,7 +96,6 @@ class GpuPlan final : public LoadedPlan {
   Status put_on_streams(std::vector<cuda::Stream*>& lanes, std::vector<cuda::Event*>& events) const;
 
   // gpu_call.cc
-  Status put_in_place(const CallOptions& options);
   Status take_fingerprints(uint64_t key, cuda::DevicePointer sums);
 
   const cuda::Driver& driver_;
@@ -100,7 +106,8 @@ class GpuPlan final : public LoadedPlan {
   std::vector<cuda::Module*> modules_;
   std::vector<Variable> variables_;
   std::vector<cuda::DevicePointer> staged_; // by step: what a Write writes; 0 for others
-  cuda::GraphExec* graph_ = nullptr;        // made when first called
+  cuda::GraphExec* graph_ = nullptr;        // of the buffers where they lie; null: not made yet
+  bool turned_ = false;                     // inputs hold a call's contents, not the written ones
   cuda::Event* begin_ = nullptr;
   cuda::Event* end_ = nullptr;
   cuda::DevicePointer sums_ = 0;

@@ -79,13 +79,13 @@ Status GpuPlan::move_bytes(size_t index, cuda::Stream* stream) const {
 
 // A graph's copy reads its source when it runs: what the plan writes lies on the device beforehand.
 Status GpuPlan::stage_writes() {
-  staged_.assign(plan_.steps.size(), 0);
+  staged_.resize(plan_.steps.size(), 0);
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     const auto* write = std::get_if<plan::Write>(&plan_.steps[i].action);
     if (write == nullptr || write->data.empty()) continue;
     std::vector<uint8_t> data = write->data;
     KW_TRY_VOID(relocate(data, write->relocations, resolver()));
-    KW_TRY_VOID(ours(driver_.allocate(&staged_[i], data.size()), "what the plan writes"));
+    if (staged_[i] == 0) KW_TRY_VOID(ours(driver_.allocate(&staged_[i], data.size()), "what the plan writes"));
     KW_TRY_VOID(ours(to_device(staged_[i], data), "what the plan writes"));
   }
   return {};

@@ -72,13 +72,15 @@ Json json_of(const RunReport& report) {
 }
 
 Json json_of(const CallOptions& o) {
-  return {{"turned", o.turned}, {"turn", o.turn}, {"cold", o.cold}, {"repeats", o.repeats}, {"key", o.key}, {"deadline_s", o.deadline_s}};
+  return {{"turned", o.turned}, {"turn", o.turn}, {"layout_seed", o.layout_seed}, {"afresh", o.afresh}, {"cold", o.cold}, {"repeats", o.repeats}, {"key", o.key}, {"deadline_s", o.deadline_s}};
 }
 
 CallOptions call_options_of(const Json& json) {
   CallOptions o;
   o.turned = json.value("turned", std::vector<std::string>());
   o.turn = json.value("turn", uint64_t{0});
+  o.layout_seed = json.value("layout_seed", uint64_t{0});
+  o.afresh = json.value("afresh", false);
   o.cold = json.value("cold", true);
   o.repeats = json.value("repeats", 1);
   o.key = json.value("key", uint64_t{0});

@@ -1,6 +1,6 @@
 // The rung that measures. A timed call is an ordinary call, with contents of its own and checked afterwards:
-//   The plan lies at two places. Each block of calls has one secret turn of the inputs and calls both places, in secret
-//   order; both must give the same bits, and where the turn is 0 the bits that rung full compared with the reference.
+//   Each block of calls has one secret turn of the inputs and two secret places where buffers lie. Calls at both must give the
+//   same bits, and where the turn is 0 the bits that rung full compared with the reference.
 //   A kernel cannot tell such a call from another, so what it does when timed is what was checked.
 //   Before each call outputs and workspace are poison, module variables as at first, the L2 cache is emptied and its
 //   persisting lines are given back; guard bands and inputs are compared after it.
@@ -27,6 +27,7 @@ constexpr double kNarrow = 0.005;          // relative width of the interval at 
 constexpr double kWarmUp_s = 0.1;          // calls before the first that counts: clocks rise with work
 constexpr double kBatch_s = 2e-3;          // of warm calls, long for both clocks
 constexpr int kMostRepeats = 1000;
+constexpr double kTick_s = 32e-9;          // of the device's clock (seen on an H200); it cannot tell apart what differs by less
 // What the clocks of host and device may differ by around a batch: launching, and waiting for the end.
 constexpr double kClocksRelative = 0.05, kClocks_s = 100e-6;
 // Bandwidths by name and as reached differ by less; a clock that is off by more is no clock.
@@ -57,12 +58,14 @@ plan::Plan nothing() {
   return plan;
 }
 
-// One candidate's plan, loaded at two places.
+Interval widened(const Interval& interval, double relative) { return {interval.middle, interval.low * (1 - relative), interval.high * (1 + relative)}; }
+
+// One candidate's plan.
 struct Contestant {
   const Climb& climb;
   const Case& c;
   const std::vector<device::Fingerprint>& right;   // outputs of the inputs as written
-  std::array<std::unique_ptr<device::LoadedPlan>, 2> at = {};
+  std::unique_ptr<device::LoadedPlan> loaded = nullptr;
   bool may_repeat = false;
   std::array<device::CallReport, 2> block = {};    // the last block's calls
   double block_s() const { return std::sqrt(block[0].device_s * block[1].device_s); }
@@ -89,7 +92,7 @@ class Measurement {
     const bool clocks = gpu().capabilities().times;
     Clock::time_point begin = Clock::now();
     do {
-      KW_TRY_VOID(block());
+      KW_TRY_VOID(block(0));
     } while (!outcome_ && clocks && seconds_since(begin) < kWarmUp_s);
     begin = Clock::now();
     std::vector<double> cold, warm;
@@ -98,7 +101,7 @@ class Measurement {
       std::vector<double> calls;
       std::vector<std::vector<double>> blocks(contestants_.size());
       for (int i = 0; i < kBlocks && !outcome_; ++i) {
-        KW_TRY_VOID(block());
+        KW_TRY_VOID(block(i));
         for (const device::CallReport& report : own().block) calls.push_back(report.device_s);
         for (size_t k = 0; k < contestants_.size(); ++k) blocks[k].push_back(contestants_[k].block_s() / own().block_s());
       }
@@ -111,9 +114,9 @@ class Measurement {
     if (outcome_) return std::move(outcome_);
     timing_.groups = static_cast<int>(cold.size());
     if (clocks) {
-      timing_.cold_s = interval_of(cold);
+      timing_.cold_s = widened(interval_of(cold), kTick_s / interval_of(cold).middle);
       if (own().may_repeat) timing_.warm_s = interval_of(warm);
-      for (size_t k = 1; k < contestants_.size(); ++k) timing_.rivals.push_back({contestants_[k].climb.candidate_path, interval_of(ratios[k])});
+      for (size_t k = 1; k < contestants_.size(); ++k) timing_.rivals.push_back({contestants_[k].climb.candidate_path, widened(interval_of(ratios[k]), kTick_s / timing_.cold_s.middle)});
     }
     return beyond_physics();
   }
@@ -128,13 +131,10 @@ class Measurement {
   Status prepare() {
     KW_TRY(const auto inputs, problem::make_inputs(climb_.problem, own().c.workload, input_seed(climb_, own().c)));
     for (Contestant& contestant : contestants_) {
-      for (auto& place : contestant.at) {
-        device::LoadOptions load;
-        load.layout_seed = rng_.next() | 1;
-        load.track_initialised = false;
-        KW_TRY(place, gpu().load(contestant.c.plan, load));
-        KW_TRY_VOID(write_inputs(*place, climb_.problem, contestant.c, inputs));
-      }
+      device::LoadOptions load;
+      load.track_initialised = false;
+      KW_TRY(contestant.loaded, gpu().load(contestant.c.plan, load));
+      KW_TRY_VOID(write_inputs(*contestant.loaded, climb_.problem, contestant.c, inputs));
       const auto& buffers = contestant.c.plan.buffers;
       contestant.may_repeat = std::none_of(buffers.begin(), buffers.end(), [](const plan::Buffer& b) { return b.role == plan::Role::kInOut; });
     }
@@ -154,8 +154,8 @@ class Measurement {
   }
 
   // One call of a contestant: its outputs are as they should be, or there is an outcome.
-  Result<device::CallReport> call(Contestant& contestant, size_t place) {
-    KW_TRY(device::CallReport report, contestant.at[place]->call(options_));
+  Result<device::CallReport> call(Contestant& contestant) {
+    KW_TRY(device::CallReport report, contestant.loaded->call(options_));
     ++timing_.calls;
     device::RunReport as_run;
     as_run.completed = report.completed;
@@ -168,19 +168,22 @@ class Measurement {
     return report;
   }
 
-  // ABBA: every contestant at one place, then in reverse order at the other.
-  Status block() {
+  // Every contestant, then all in reverse order with buffers elsewhere: ABBA, in every other block BAAB. With a group's first
+  // block code and memory are new.
+  Status block(int index) {
     options_.cold = true;
     options_.repeats = 1;
     options_.turn = rng_.below(4) == 0 ? 0 : rng_.next();
-    const size_t first = rng_.below(2);
-    for (size_t i = 0; i < 2 * contestants_.size(); ++i) {
-      const bool back = i >= contestants_.size();
-      Contestant& contestant = contestants_[back ? 2 * contestants_.size() - 1 - i : i];
-      const size_t place = back ? 1 - first : first;
-      KW_TRY(contestant.block[place], call(contestant, place));
+    const size_t count = contestants_.size();
+    for (size_t i = 0; i < 2 * count; ++i) {
+      const bool back = i >= count;
+      if (i % count == 0) options_.layout_seed = rng_.next() | 1;
+      options_.afresh = index == 0 && !back;
+      Contestant& contestant = contestants_[(index % 2 == 1) != back ? count - 1 - i % count : i % count];
+      KW_TRY(contestant.block[back ? 1 : 0], call(contestant));
       if (outcome_) return {};
     }
+    options_.afresh = false;
     for (Contestant& contestant : contestants_) {
       if (contestant.block[0].outputs != contestant.block[1].outputs)
         KW_TRY_VOID(against(contestant, suspect("every timed output", "two timed calls with the same inputs, at different addresses, gave different bits")));
@@ -192,7 +195,7 @@ class Measurement {
     options_.cold = false;
     options_.repeats = std::clamp(static_cast<int>(std::ceil(kBatch_s / cold_s)), 1, kMostRepeats);
     options_.turn = rng_.next();
-    KW_TRY(const device::CallReport report, call(own(), rng_.below(2)));
+    KW_TRY(const device::CallReport report, call(own()));
     if (outcome_) return {};
     const double host = report.host_s, device = report.device_s;
     if (device > host * (1 + kClocksRelative) || host > device * (1 + kClocksRelative) + kClocks_s) ++disagreements_;
