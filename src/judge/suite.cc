@@ -77,7 +77,7 @@ Options options_of(const Fixture& fixture, const SuiteCase& c, const SuiteOption
   Options judge = asked.judge;
   judge.target = c.target;
   if (judge.seed && !asked.same_seed) judge.seed = Rng(*judge.seed).fork(c.name + " " + c.target).next();
-  if (judge.threads == 0) judge.threads = 1;
+  if (judge.threads == 0 && !judge.time) judge.threads = 1;
   if (fixture.host_deadline_s > 0) judge.host_deadline_s = fixture.host_deadline_s;
   if (fixture.record_deadline_s > 0) judge.record_deadline_s = fixture.record_deadline_s;
   if (fixture.kernel_deadline_s > 0) judge.kernel_deadline_s = fixture.kernel_deadline_s;
@@ -96,7 +96,7 @@ Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options, 
   KW_TRY_VOID(toolchain::find_nvcc());
   KW_TRY(const TempDir scratch, TempDir::create("kw-suite"));
   auto [suite, fixture_of] = cases_of(folder, fixtures);
-  for_each_case(suite, options.jobs, [&, &fixture_of = fixture_of](size_t i, SuiteCase& c) {
+  for_each_case(suite, options.jobs == 0 && options.judge.time ? 1 : options.jobs, [&, &fixture_of = fixture_of](size_t i, SuiteCase& c) {
     return judge_one(*fixture_of[i], options, fmt::format("{}/{}", scratch.path(), i), c);
   }, progress);
   return std::move(suite);

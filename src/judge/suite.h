@@ -36,7 +36,7 @@ struct Suite {
 using SuiteProgress = std::function<void(const SuiteCase&, size_t done, size_t all)>;
 
 struct SuiteOptions {
-  Options judge;                     // threads: of each case. A seed makes every case's own follow from it
+  Options judge;                     // threads: of each case. With time one case at once, if jobs says nothing else. A seed makes every case's own follow from it
   int jobs = 0;                      // cases at once; 0: one per core
   bool same_seed = false;            // the seed itself is every case's
 };

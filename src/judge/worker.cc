@@ -30,7 +30,8 @@ Result<Ascent> take_up(const Bundle& bundle, const BundleCase& packed, Verdict v
   climb.candidate_path = candidate;
   climb.options = verdict.options;
   climb.options.gpu = options.gpu;
-  climb.options.threads = options.threads > 0 ? options.threads : 1;
+  climb.options.time = options.time;
+  climb.options.threads = options.threads > 0 || options.time ? options.threads : 1;
   climb.seed = verdict.seed;
   climb.compiled.key = verdict.candidate_hash;
   climb.compiled.target = verdict.target;
@@ -144,7 +145,7 @@ Result<Suite> work(const Bundle& bundle, const std::string& folder, const Worker
   KW_TRY(const UniqueFd lock, open_results(folder, head));
   Worker worker(bundle, folder, options);
   Suite suite = std::move(head.suite);
-  for_each_case(suite, options.jobs, [&](size_t i, SuiteCase& c) { return worker.answer(i, c); }, progress);
+  for_each_case(suite, options.jobs == 0 && options.time ? 1 : options.jobs, [&](size_t i, SuiteCase& c) { return worker.answer(i, c); }, progress);
   return suite;
 }
 
