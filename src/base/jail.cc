@@ -225,7 +225,7 @@ Command complete(const Command& command, const JailContext& context) {
   Command full = command;
   if (!full.env) {
     full.env = std::map<std::string, std::string>{
-        {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", context.work_dir}, {"LANG", "C.UTF-8"}};
+        {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", context.work_dir}, {"USER", "nobody"}, {"LANG", "C.UTF-8"}};
   }
   (*full.env)["TMPDIR"] = context.work_dir + "/.tmp";
   full.limits = context.limits;

@@ -40,7 +40,7 @@ struct JailOptions {
 std::vector<std::string> jail_system_paths();
 
 // command.cwd empty means work_dir. command.env nullopt means a minimal one (PATH=/usr/local/bin:/usr/bin:/bin,
-// HOME=work_dir, LANG=C.UTF-8), never this process's. Limits left 0 get jail defaults: address space 16 GiB,
+// HOME=work_dir, USER=nobody, LANG=C.UTF-8), never this process's. Limits left 0 get jail defaults: address space 16 GiB,
 // file_bytes work_bytes, processes 256, open_files 512, cpu_seconds wall_seconds × 8.
 Result<ProcessOutcome> run_jailed(const Command& command, const JailOptions& options);
 

@@ -234,6 +234,7 @@ TEST_P(Jail, DoesNotPassOnTheEnvironment) {
   const ProcessOutcome outcome = run(env);
   EXPECT_EQ(outcome.out.find("secret"), std::string::npos);
   EXPECT_NE(outcome.out.find("TMPDIR="), std::string::npos);
+  EXPECT_NE(outcome.out.find("USER=nobody\n"), std::string::npos) << "there is no /etc/passwd to look one up in";
   unsetenv("KW_TEST_SECRET");
 }
 

@@ -266,10 +266,10 @@ TEST(Bundle, NamesWhatIsWrongWithAnIndex) {
     return bundle ? "" : format_error(bundle.error());
   };
   const std::string head = R"({"schema": "kernelwright/bundle/1", "folder": "", )";
-  EXPECT_EQ(said(head + R"("rungs": ["full"], "cases": []})"), "");
+  EXPECT_EQ(said(head + R"("rungs": ["full", "time"], "cases": []})"), "");
   EXPECT_NE(said("{}").find("kernelwright/bundle/1"), std::string::npos);
-  EXPECT_NE(said(head + R"("rungs": ["full", "sing"], "cases": []})").find("sing"), std::string::npos);
-  EXPECT_NE(said(head + R"("rungs": ["full"], "cases": [{"name": 1}]})").find("'name'"), std::string::npos);
+  EXPECT_NE(said(head + R"("rungs": ["full", "time", "sing"], "cases": []})").find("sing"), std::string::npos);
+  EXPECT_NE(said(head + R"("rungs": ["full", "time"], "cases": [{"name": 1}]})").find("'name'"), std::string::npos);
   EXPECT_FALSE(Bundle::parse(*write_tar({}), "b.kwb"));
   EXPECT_FALSE(Bundle::parse(*write_tar({{"../x", ""}}), "b.kwb"));
 }
