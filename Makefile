@@ -1,5 +1,5 @@
 # make setup   system packages, and the CUDA compiler in .venv where there is none
-# make build   build/release/kw
+# make build   everything; TARGETS=kw: the tool alone
 # make test    setup, build, every test
 # make demo    setup, build, a short tour without a GPU
 # make mutants breaks the judge on purpose, in every way of tools/judge_mutants.txt: does a test notice? Half an hour.
@@ -20,7 +20,7 @@ setup:
 build:
 	@test -f build/release/build.ninja || \
 	  $(CMAKE) --preset release $(if $(CXX_CHOICE),-DCMAKE_CXX_COMPILER=$(CXX_CHOICE))
-	@$(CMAKE) --build --preset release -j $(JOBS)
+	@$(CMAKE) --build --preset release -j $(JOBS) --target $(or $(TARGETS),all)
 
 # One test more than cores: each judgement waits for the processes of its jail now and then.
 test: setup
@@ -32,7 +32,7 @@ mutants: setup
 	@tools/judge_mutants.py --jobs $(JOBS)
 
 demo: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build TARGETS="kw kw_record"
 	@tools/demo.sh
 
 fmt:
