@@ -173,8 +173,8 @@ TEST_F(Time, AnHonestKernelHasFiguresWithIntervals) {
 }
 
 TEST_F(Time, ATimedOutputThatIsNotTheOneThatWasComparedIsSuspect) {
-  EXPECT_EQ(defence(time([](const device::CallOptions& options, int count, device::CallReport& report) {
-              if (options.turn == 0 && count > 10) report.outputs[0].second ^= 1;
+  EXPECT_EQ(defence(time([](const device::CallOptions& options, int, device::CallReport& report) {
+              if (options.turn == 0) report.outputs[0].second ^= 1;   // in both calls of a block: they agree with each other
             })),
             "every timed output");
 }
