@@ -14,7 +14,7 @@ Error missing(std::string message, std::string note) {
 Result<Driver> load() {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    return fail(missing("there is no NVIDIA driver (libcuda.so.1) on this machine", "run this on a machine with a GPU, or leave the GPU out"));
+    return fail(missing("there is no NVIDIA driver (libcuda.so.1) on this machine", "run this on a machine with a GPU, or without: `kw judge` leaves --gpu out, `kw worker` takes --emulator"));
   Driver driver{};
   std::string lacking;
   const auto find = [&](auto& function, const char* name) {
