@@ -44,10 +44,17 @@ Result<int> make(const Invocation& invocation, const Output& output) {
   KW_TRY(const judge::Packed packed, judge::pack(invocation.text("suite"), fixtures, options, [&](const judge::SuiteCase& c, size_t done, size_t all) {
            output.note(fmt::format("{:>{}}/{} {}", done, fmt::formatted_size("{}", all), all, c.got == "packed" ? packed_line(c) : judge::line_of(c)));
          }));
+  // A bundle that was there is worth more than one with a hole in it.
+  for (const judge::SuiteCase& c : packed.suite.cases)
+    if (c.got == "error") return fail(ErrorCode::kInvalid, "{} is not written: {} could not be judged, see above", invocation.text("out"), c.name);
+  if (packed.packed == 0) {
+    output.note(fmt::format("{} is not written: no candidate goes on to the GPU\n", invocation.text("out")));
+    return 1;
+  }
   KW_TRY_VOID(write_file(invocation.text("out"), packed.bytes));
   output.out(fmt::format("{}: {} of {} candidates go on to the GPU; {:.1f} MB\n", invocation.text("out"), packed.packed, packed.suite.cases.size(),
                          static_cast<double>(packed.bytes.size()) * 1e-6));
-  return 0;
+  return invocation.has("suite") || packed.packed == packed.suite.cases.size() ? 0 : 1;
 }
 
 Result<int> show(const Invocation& invocation, const Output& output) {
@@ -96,7 +103,8 @@ std::vector<Command> bundle_commands() {
   return {{{"bundle", "make"},
            "judge candidates as far as that goes without a GPU, and pack what a GPU is to go on with",
            "Climbs compile to pieces here; `kw worker` climbs the rest on a machine that has a GPU and needs no compiler; `kw bundle import`\n"
-           "brings the verdicts home. Options come before PROBLEM.\n"
+           "brings the verdicts home. Options come before PROBLEM. Exit code: 0 all candidates go on (of a suite: all could be judged), 1 some do\n"
+           "not, 2 one could not be judged; then nothing is written.\n"
            "Example: kw bundle make --out softmax.kwb problems/row_softmax.problem kernels/row_softmax.cu\n"
            "         kw bundle make --out all.kwb --suite problems",
            {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
