@@ -119,7 +119,7 @@ std::optional<Advice> exact_division(const Subject& subject, const Kernel& kerne
   if (most == nullptr || slow < 0.05 * (kernel.totals.instructions + slow)) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
   advice.saw = fmt::format("correctly rounded division and roots come to {:.0f} % of the instructions executed", 100 * slow / (kernel.totals.instructions + slow));
-  advice.try_this = "multiply by a reciprocal computed once, or use __fdividef, __frcp_rn, rsqrtf, which are a few units in the last place off: the judge's budget tells whether that may be";
+  advice.try_this = "multiply by a reciprocal computed once, or use __fdividef or rsqrtf, which are a few units in the last place off (__frcp_rn is exact, and as slow): the judge's budget tells whether that may be";
   Work work = kernel.work;
   work.instructions[C::kFloat32] += slow;
   advice.gain = kernel.time.total > 0 ? 1 + kernel.share * (estimate(work, *subject.target).total / kernel.time.total - 1) : 1;
