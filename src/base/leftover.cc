@@ -75,9 +75,9 @@ void sweep_claimed_folders(const std::string& parent, std::string_view prefix) {
   }
 }
 
-void sweep_unfinished(const std::string& folder) {
-  const auto wanted = [](const std::string& name, const std::string& path) {
-    return has_random_end(name) && is_ours_and_older(path, 10 * kMinute, false);
+void sweep_unfinished(const std::string& folder, double older_than_s) {
+  const auto wanted = [older_than_s](const std::string& name, const std::string& path) {
+    return has_random_end(name) && is_ours_and_older(path, static_cast<time_t>(older_than_s), false);
   };
   std::error_code ignored;
   for (const std::string& path : entries(folder, wanted)) fs::remove_all(path, ignored);

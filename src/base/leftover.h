@@ -21,7 +21,8 @@ void remove_claimed_folder(const std::string& folder);
 void sweep_claimed_folders(const std::string& parent, std::string_view prefix);
 
 // For a folder that only we write into: removes entries NAME.XXXXXX, which write_file() and TempDir began and nobody
-// finished within ten minutes. At most 64 of them. Nothing that is to stay there may have such a name.
-void sweep_unfinished(const std::string& folder);
+// finished within ten minutes (or `older_than_s`, where nobody else can be writing). At most 64 of them. Nothing that is to stay
+// there may have such a name.
+void sweep_unfinished(const std::string& folder, double older_than_s = 600);
 
 }  // namespace kw

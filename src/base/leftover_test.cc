@@ -98,6 +98,9 @@ TEST_F(Leftover, UnfinishedFilesAndFoldersGo) {
   EXPECT_TRUE(fs::exists(*place_ / "4567.Ab3dE6"));
   EXPECT_FALSE(fs::exists(*place_ / "0123.json.Ab3dE6"));
   EXPECT_FALSE(fs::exists(half));
+  sweep_unfinished(place_->path(), 0);
+  EXPECT_TRUE(fs::exists(*place_ / "0123.json"));
+  EXPECT_FALSE(fs::exists(*place_ / "4567.Ab3dE6")) << "nobody else can be writing it";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <list>
 #include <regex>
+#include <set>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -197,6 +198,9 @@ TEST_F(Worker, KilledAnywhereItGoesOn) {
   const auto again = work(all, folder, {std::make_shared<Deadly>(0), 0, 1});
   ASSERT_TRUE(again);
   EXPECT_EQ(again->as_expected(), 3u);
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/cases")) left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{"0000.json", "0001.json", "0002.json"})) << "what the killed ones had unpacked is gone";
 }
 
 TEST_F(Worker, ImportBringsAStoreAndSaysWhatIsMissing) {

@@ -114,7 +114,7 @@ class Worker {
       KW_TRY_VOID(put_object(folder_, text));
       return text;
     };
-    KW_TRY(const TempDir place, TempDir::create_in(folder_, "unpacked"));   // what a kill leaves is swept by the next worker
+    KW_TRY(const TempDir place, TempDir::create_in(folder_ + "/cases", "unpacked"));   // what a kill leaves is swept by the next worker
     KW_TRY(const Restored restored, restore(stored, place.path(), find));
     if (!packed.goes_on) return {};
     Result<Verdict> verdict = climb(packed, std::exchange(out.verdict, ""), restored.candidate);

@@ -20,9 +20,9 @@ namespace kw::judge {
 
 struct WorkerOptions {
   std::shared_ptr<device::Device> gpu;   // an emulator too: real workloads that are too dear for it are left out
-  bool time = false;                     // rung time too: then one case at once, with all cores, if not said otherwise
   int threads = 0;                       // of each case; 0: one
   int jobs = 0;                          // cases at once; 0: one per core
+  bool time = false;                     // rung time too: then one case at once, with all cores, if not said otherwise
 };
 // `progress` is called for cases with an answer from earlier, too: `done` is how many have one.
 Result<Suite> work(const Bundle& bundle, const std::string& folder, const WorkerOptions& options, const SuiteProgress& progress = {});

@@ -83,6 +83,10 @@ double Subject::gain(const Kernel& kernel, const Work& changed) const {
   return gain_without(kernel.time.total - estimate(changed, *target).total);
 }
 
+double Subject::gain_from(const Kernel& kernel, const Work& real) const {
+  return kernel.time.total > 0 ? 1 + kernel.share * (estimate(real, *target).total / kernel.time.total - 1) : 1;
+}
+
 double Subject::gain_without(double saved) const { return saved <= 0 || saved >= seconds ? 1 : seconds / (seconds - saved); }
 
 bool Subject::has_dtype(tensor::DType dtype) const {

@@ -87,6 +87,8 @@ struct Subject {
 
   // How many times faster the candidate becomes when `kernel` does `work` instead, by estimate().
   double gain(const Kernel& kernel, const Work& work) const;
+  // The same where the estimate leaves the fault out, and `kernel` really does `work`.
+  double gain_from(const Kernel& kernel, const Work& work) const;
   double gain_without(double seconds_saved) const;
   bool has_dtype(tensor::DType dtype) const;     // of an input or output
 };

@@ -23,6 +23,11 @@ struct Tool {
   std::optional<Advice> (*of_candidate)(const Subject&, const Roofline&) = nullptr;
 };
 
+// For Tool::classes.
+inline constexpr unsigned kCompute = static_cast<unsigned>(Class::kCompute), kMemory = static_cast<unsigned>(Class::kMemory),
+                          kLatency = static_cast<unsigned>(Class::kLatency), kMixed = static_cast<unsigned>(Class::kMixed),
+                          kAll = kCompute | kMemory | kLatency | kMixed;
+
 std::span<const Tool> tools();
 std::vector<Tool> memory_tools();
 std::vector<Tool> occupancy_tools();

@@ -64,7 +64,7 @@ std::optional<Advice> integer_division(const Subject& subject, const Kernel& ker
   advice.try_this = "take indices apart by blockIdx and threadIdx instead of dividing; divide by constants or powers of two; 32 bits where they suffice; or advance the index from the last one";
   Work slow = kernel.work;   // the emulator counts a division as one instruction
   slow.instructions[C::kInteger] += expanded;
-  advice.gain = kernel.time.total > 0 ? 1 + kernel.share * (estimate(slow, *subject.target).total / kernel.time.total - 1) : 1;
+  advice.gain = subject.gain_from(kernel, slow);
   return advice;
 }
 
@@ -122,7 +122,7 @@ std::optional<Advice> exact_division(const Subject& subject, const Kernel& kerne
   advice.try_this = "multiply by a reciprocal computed once, or use __fdividef or rsqrtf, which are a few units in the last place off (__frcp_rn is exact, and as slow): the judge's budget tells whether that may be";
   Work work = kernel.work;
   work.instructions[C::kFloat32] += slow;
-  advice.gain = kernel.time.total > 0 ? 1 + kernel.share * (estimate(work, *subject.target).total / kernel.time.total - 1) : 1;
+  advice.gain = subject.gain_from(kernel, work);
   return advice;
 }
 
@@ -216,9 +216,6 @@ std::optional<Advice> precision(const Subject& subject, const Kernel& kernel) {
 }  // namespace
 
 std::vector<Tool> instruction_tools() {
-  constexpr unsigned kMemory = static_cast<unsigned>(Class::kMemory), kCompute = static_cast<unsigned>(Class::kCompute),
-                     kLatency = static_cast<unsigned>(Class::kLatency), kMixed = static_cast<unsigned>(Class::kMixed);
-  constexpr unsigned kAll = kMemory | kCompute | kLatency | kMixed;
   return {
       {"divergence", "lanes that sit out while others take another way", kAll, divergence},
       {"integer_division", "division and remainder of indices", kAll, integer_division},

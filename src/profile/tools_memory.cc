@@ -173,9 +173,6 @@ std::optional<Advice> local_array(const Subject& subject, const Kernel& kernel) 
 }  // namespace
 
 std::vector<Tool> memory_tools() {
-  constexpr unsigned kMemory = static_cast<unsigned>(Class::kMemory), kCompute = static_cast<unsigned>(Class::kCompute),
-                     kLatency = static_cast<unsigned>(Class::kLatency), kMixed = static_cast<unsigned>(Class::kMixed);
-  constexpr unsigned kAll = kMemory | kCompute | kLatency | kMixed;
   return {
       {"uncoalesced", "global accesses that touch more sectors than their bytes fill", kAll, uncoalesced},
       {"vector_width", "narrow pieces of long runs", kMemory | kLatency | kMixed, vector_width},

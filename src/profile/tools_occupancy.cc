@@ -101,8 +101,7 @@ std::optional<Advice> spills(const Subject& subject, const Kernel& kernel) {
   // What is counted is PTX, which does not spill: the time without spills is the estimate, with them it is longer.
   work.instructions[emu::Counters::kLoad] += work.issued() * share;
   work.line_passes += kernel.work.issued() * share;
-  const double slower = estimate(work, *subject.target).total;
-  advice.gain = kernel.time.total > 0 ? 1 + kernel.share * (slower / kernel.time.total - 1) : 1;
+  advice.gain = subject.gain_from(kernel, work);
   return advice;
 }
 
@@ -126,7 +125,6 @@ std::optional<Advice> partial_warps(const Subject& subject, const Kernel& kernel
 }  // namespace
 
 std::vector<Tool> occupancy_tools() {
-  constexpr unsigned kAll = 15;
   return {
       {"occupancy_limiter", "a resource that keeps warps off the SM", kAll, occupancy_limiter},
       {"register_pressure", "so many registers that too few warps fit", kAll, register_pressure},

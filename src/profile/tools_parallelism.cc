@@ -201,7 +201,6 @@ std::optional<Advice> atomics(const Subject& subject, const Kernel& kernel) {
 }  // namespace
 
 std::vector<Tool> parallelism_tools() {
-  constexpr unsigned kAll = 15;
   return {
       {"few_blocks", "fewer blocks than SMs", kAll, few_blocks},
       {"wave_tail", "a last wave of blocks that is nearly empty", kAll, wave_tail},
