@@ -1,5 +1,7 @@
 """python -m kernelwright import kernelbench|module FILE… -o FOLDER
 python -m kernelwright import|export flashinfer PLACE… -o FOLDER
+python -m kernelwright torch PROBLEM STYLE          prints the reference as a PyTorch function (to_torch.py)
+python -m kernelwright device PROBLEM MANNER WHERE  a device process that computes it (torch_device.py)
 
 Writes FOLDER/NAME.problem and FOLDER/NAME.json: what was found, or why not. With --check FOLDER/NAME.check/ too: inputs and
 the module's outputs at one small workload. `kw problem import` runs this in its jail.
@@ -64,6 +66,14 @@ def answer(imported, folder):
 
 
 def main(arguments):
+    if arguments[:1] == ["torch"]:   # kw problem torch
+        from . import to_torch
+        return to_torch.main(*arguments[1:])
+    if arguments[:1] == ["device"]:
+        os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        from . import torch_device
+        warnings.simplefilter("ignore")
+        return torch_device.main(*arguments[1:])
     if arguments[1:2] == ["flashinfer"]:  # no torch is needed, and no code runs
         from . import flashinfer_bench
         return flashinfer_bench.main(arguments[:1] + arguments[2:])

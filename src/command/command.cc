@@ -22,6 +22,7 @@ std::vector<Command> make_table() {
   append(table, problem_commands());
   table.push_back(problem_evaluate_command());
   table.push_back(problem_import_command());
+  table.push_back(problem_torch_command());
   append(table, plan_commands());
   append(table, device_commands());
   append(table, bundle_commands());

@@ -77,6 +77,7 @@ std::vector<Command> bundle_commands();
 std::vector<Command> problem_commands();
 Command problem_evaluate_command();
 Command problem_import_command();
+Command problem_torch_command();
 std::vector<Command> emu_commands();
 Command nvcc_command();
 std::vector<Command> ptx_commands();

@@ -167,11 +167,7 @@ Result<Import> import_file(const problem::PythonPlace& python, const std::string
   KW_TRY_VOID(make_folder(task));
   KW_TRY_VOID(write_file(task + "/" + asked.filename().string(), *source));
   kw::Command command;
-  command.argv = {python.program, "-I", "-B", "-c",
-                  "import sys, runpy; sys.path[:0] = sys.argv.pop(1).split(':'); "
-                  "runpy.run_module('kernelwright', run_name='__main__', alter_sys=True)",
-                  package + ":" + python.packages, "import", kind, task + "/" + asked.filename().string() + member, "-o", folder / "out",
-                  "--check"};
+  command.argv = problem::python_argv(python, package, {"import", kind, task + "/" + asked.filename().string() + member, "-o", folder / "out", "--check"});
   command.wall_seconds = limits.wall_seconds;
   command.stdout_limit_bytes = command.stderr_limit_bytes = 4 << 20;
   command.limits.address_space_bytes = kAddressSpace;

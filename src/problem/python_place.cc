@@ -53,7 +53,7 @@ Result<PythonPlace> find_python() {
       if (const fs::path program = fs::path(folder) / ".venv/bin/python"; fs::exists(program, ignored)) programs.push_back(program.string());
     programs.emplace_back("python3");
   }
-  Error error{ErrorCode::kNotFound, "no Python with torch, which evaluates the functions of section python", {}, {}, {}};
+  Error error{ErrorCode::kNotFound, "no Python with torch, which evaluates functions of section python and computes with PyTorch", {}, {}, {}};
   for (const std::string& program : programs) {
     auto place = probe(program);
     if (place) return place;
@@ -70,6 +70,15 @@ Result<std::string> find_python_package() {
     if (fs::exists(place / "kernelwright/worker.py", ignored)) return fs::canonical(place, ignored).string();
   return fail(ErrorCode::kNotFound, "the package kernelwright is neither in {} nor in {}; install the program again",
               (program.parent_path() / "share/kernelwright/python").string(), KW_PYTHON_FOLDER);
+}
+
+std::vector<std::string> python_argv(const PythonPlace& place, const std::string& package, std::vector<std::string> arguments) {
+  std::vector<std::string> argv = {place.program, "-I", "-B", "-c",
+                                   "import sys, runpy; sys.path[:0] = sys.argv.pop(1).split(':'); "
+                                   "runpy.run_module('kernelwright', run_name='__main__', alter_sys=True)",
+                                   package + ":" + place.packages};
+  for (std::string& argument : arguments) argv.push_back(std::move(argument));
+  return argv;
 }
 
 }  // namespace kw::problem

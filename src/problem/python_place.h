@@ -25,4 +25,7 @@ Result<PythonPlace> find_python();
 // program's folder) or of the source tree.
 Result<std::string> find_python_package();
 
+// What starts `python -m kernelwright ARGUMENTS` of that package, with nothing of the user's in the way.
+std::vector<std::string> python_argv(const PythonPlace& place, const std::string& package, std::vector<std::string> arguments);
+
 }  // namespace kw::problem

@@ -1,0 +1,31 @@
+// A problem computed by PyTorch, as a device: a process of its own (device_process.h) that runs our translation of the problem's text
+// (python/kernelwright/to_torch.py) on the CPU or on the GPU. Its plans have buffers and no steps.
+// Unsealed: Python, outside of the jail; no candidate's code runs in it.
+// Errors: kNotFound without Python, torch or a GPU that torch sees, each with what to do; kUnsupported for what has no translation.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "device/device.h"
+#include "problem/problem.h"
+
+namespace kw::judge {
+
+inline constexpr std::string_view kEager = "eager", kCompile = "compile";   // manners, as --against names them
+inline bool is_torch_manner(std::string_view name) { return name == kEager || name == kCompile; }
+
+// In what an expression is computed between the tensors that are kept. As PyTorch does by itself; in f32 where they are narrower;
+// in f64, outputs too.
+inline constexpr std::string_view kStored = "stored", kWide = "wide", kReference = "reference";
+
+// The function's source.
+Result<std::string> torch_text(const problem::Problem& problem, std::string_view style);
+
+Result<std::unique_ptr<device::Device>> make_torch_device(const problem::Problem& problem, std::string_view manner, bool on_gpu);
+
+// What such a device loads: this workload in this style.
+Result<plan::Plan> torch_plan(const problem::Problem& problem, const problem::Workload& workload, std::string_view style);
+
+}  // namespace kw::judge
