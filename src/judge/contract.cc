@@ -78,7 +78,7 @@ std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std
 Result<RungResult> contract_rung(Climb& climb) {
   std::set<std::string> verified;
   size_t launches = 0;
-  for (const std::vector<Case>* cases : {&climb.cases, &climb.real}) {
+  for (const std::vector<Case>* cases : {&climb.cases, &climb.shortened, &climb.real}) {
     for (const Case& c : *cases) {
       if (auto breach = breach_of_contract(climb, c, verified)) return RungResult{std::move(breach), ""};
       for (const plan::Step& step : c.plan.steps) launches += std::holds_alternative<plan::Launch>(step.action);

@@ -33,7 +33,7 @@ uint64_t secret_seed() {
 // The worst metrics of each output over all workloads.
 Correct summarise(const Climb& climb) {
   Correct correct;
-  correct.workloads = static_cast<int>(climb.cases.size());
+  correct.workloads = static_cast<int>(climb.cases.size() + climb.shortened.size());
   correct.values = climb.values_run;
   correct.schedules = climb.schedules_run;
   correct.on_gpu = climb.gpu_run;

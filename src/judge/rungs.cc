@@ -122,8 +122,12 @@ Result<RungResult> record_rung(Climb& climb) {
   for (auto& workload : choose_shapes(climb.problem, shape_seed, climb.options.judge_shapes)) {
     climb.cases.push_back(case_of(std::move(workload), true));
   }
+  for (auto& workload : shortened_workloads(climb.problem, shape_seed, kMostShortened)) {
+    climb.shortened.push_back(case_of(std::move(workload), true));
+  }
   if (climb.options.gpu || climb.options.gpu_elsewhere) climb.real = real_cases(climb.problem);
   std::vector<Case*> all = pointers_to(climb.cases);
+  for (Case& c : climb.shortened) all.push_back(&c);
   for (Case& c : climb.real) all.push_back(&c);
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -159,12 +163,13 @@ Result<RungResult> smallest_rung(Climb& climb) {
 
 Result<RungResult> shapes_rung(Climb& climb) {
   Tally tally;
-  const auto cases = std::span(climb.cases).subspan(climb.smallest);
+  std::vector<Case*> cases = pointers_to(std::span(climb.cases).subspan(climb.smallest));
+  for (Case& c : climb.shortened) cases.push_back(&c);
   const auto run = [&climb](Case& c, int threads, Tally& t) { return run_case(climb, c, threads, t); };
-  KW_TRY(auto result, run_cases(climb, pointers_to(cases), tally, run));
+  KW_TRY(auto result, run_cases(climb, cases, tally, run));
   take(climb, tally);
   if (result.failed) return result;
-  const auto own = std::count_if(cases.begin(), cases.end(), [](const Case& c) { return c.name.chosen_by_judge; });
+  const auto own = std::count_if(cases.begin(), cases.end(), [](const Case* c) { return c->name.chosen_by_judge; });
   return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own; {} warp instructions", cases.size(), own,
                                               amount(tally.executed))};
 }

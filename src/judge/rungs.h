@@ -38,8 +38,9 @@ struct Climb {
   std::shared_ptr<device::Device> device;
   toolchain::Compiled compiled;
   std::vector<Case> cases;       // smallest ones first
-  std::vector<Case> real;        // recorded when a GPU is to run them, here or elsewhere
   size_t smallest = 0;           // how many of them are
+  std::vector<Case> real;        // recorded when a GPU is to run them, here or elsewhere
+  std::vector<Case> shortened;   // real workloads, small enough for the emulator; rung shapes alone runs them
   std::vector<Correct::Output> metrics;
   int values_run = 0, schedules_run = 0, gpu_run = 0;
   std::vector<Verified> verified;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace kw::judge {
 namespace {
 
@@ -36,6 +38,29 @@ TEST(Shapes, NoneIsTheAuthorsAndAllSatisfyTheConstraints) {
       for (const auto& own : problem.workloads) EXPECT_NE(own.axes, chosen.axes);
     }
   }
+}
+
+TEST(Shapes, LengthsOfRealWorkloadsAloneAreSeen) {
+  const auto problem = problem::load_problem(std::string(KW_SOURCE_DIR) + "/problems/attention_causal.problem");
+  ASSERT_TRUE(problem.has_value());
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    std::set<int64_t> heads, batches;
+    for (const auto& shorter : shortened_workloads(*problem, seed, kMostShortened)) {
+      EXPECT_TRUE(problem::check_workload(*problem, shorter).has_value());
+      const auto cost = problem::cost_of(*problem, shorter);
+      ASSERT_TRUE(cost.has_value());
+      EXPECT_LE(cost->operations, kMaxShortenedOperations);
+      EXPECT_LT(shorter.axes.at("S"), 1024) << "as many steps as the real one";
+      heads.insert(shorter.axes.at("H"));
+      batches.insert(shorter.axes.at("B"));
+    }
+    EXPECT_TRUE(heads.contains(12) && heads.contains(32)) << seed;
+    EXPECT_TRUE(batches.contains(8)) << seed;
+  }
+}
+
+TEST(Shapes, NoneIsShortenedWhereNoLengthWouldBeKept) {
+  EXPECT_TRUE(shortened_workloads(vector_add(), 1, kMostShortened).empty());
 }
 
 }  // namespace
