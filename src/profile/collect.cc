@@ -253,6 +253,13 @@ Result<Subject> collect(const problem::Problem& problem, const std::string& cand
   subject.problem = &problem;
   subject.candidate = candidate;
   KW_TRY(subject.target, arch::find_target(options.target));
+  if (options.gpu) {
+    auto device = std::make_shared<DeviceTarget>(DeviceTarget{options.gpu->capabilities().name, *subject.target});
+    device->target.part.product = device->name;
+    if (const double bandwidth = options.gpu->capabilities().dram_bytes_per_s; bandwidth > 0) device->target.part.dram_gbps = bandwidth * 1e-9;
+    subject.target = &device->target;
+    subject.device = std::move(device);
+  }
   std::error_code ignored;
   if (!std::filesystem::exists(candidate, ignored)) {
     Error error{ErrorCode::kNotFound, "no candidate at '" + candidate + "'", {}, {}, {}};
@@ -280,6 +287,9 @@ Result<Subject> collect(const problem::Problem& problem, const std::string& cand
   KW_TRY(Counted counted, workload_to_count(subject, compiled, plan));
   KW_TRY_VOID(count(subject, std::move(counted), options));
   estimate_all(subject);
+  if (options.gpu) {
+    KW_TRY(subject.measured, measure(*options.gpu, problem, subject.workload, plan, options.seed));
+  }
   return subject;
 }
 

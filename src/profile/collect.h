@@ -1,13 +1,15 @@
 // From (problem, candidate, target) to what is known of it, with no GPU: compiled and recorded as the judge does, the
 // compiler's own report and machine code, and the emulator's counters. The counters come from a workload that an
-// emulator can run; grids, buffers and bytes from the one that is profiled, which nothing executes.
+// emulator can run; grids, buffers and bytes from the one that is profiled, which nothing but a GPU (Options::gpu) executes.
 // Errors: what the candidate does wrong as well (it does not compile, cannot be recorded, faults): the judge is the one
 // that tells more about it. Thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/result.h"
+#include "device/device.h"
 #include "profile/subject.h"
 
 namespace kw::profile {
@@ -18,6 +20,8 @@ struct Options {
   uint64_t seed = 1;             // of the inputs of the counted workload
   int threads = 0;               // host threads for emulation; 0: all
   double deadline_s = 60;        // of the emulated workload
+  // Also measure the profiled workload there; the estimate is for that GPU's memory. `target` should be its architecture.
+  std::shared_ptr<device::Device> gpu;
 };
 
 // `problem` must outlive the result.

@@ -14,6 +14,7 @@ class List {
  public:
   std::string kernel;
   void exact(std::string name, double value, std::string unit, std::string source) { add(std::move(name), value, std::move(unit), std::move(source), Grade::kExact); }
+  void measured(std::string name, double value, std::string unit, std::string source) { add(std::move(name), value, std::move(unit), std::move(source), Grade::kMeasured); }
   void estimated(std::string name, double value, std::string unit, std::string source = "estimate") {
     add(std::move(name), value, std::move(unit), std::move(source), Grade::kEstimated);
   }
@@ -37,6 +38,11 @@ void of_candidate(const Subject& subject, const Roofline& roofline, List& list) 
   list.exact("fills and copies", of(subject.other_steps), "", "plan");
   list.estimated("time of all the reference's work at the peaks", roofline.floor_seconds(), "s", "specification");
   list.estimated("time", subject.seconds, "s");
+  if (!subject.measured) return;
+  list.measured("time, cold", subject.measured->seconds, "s", subject.device->name);
+  list.measured("time, cold, first quartile", subject.measured->low, "s", subject.device->name);
+  list.measured("time, cold, third quartile", subject.measured->high, "s", subject.device->name);
+  list.measured("time of an empty kernel", subject.measured->launch_seconds, "s", subject.device->name);
 }
 
 void of_code(const Kernel& kernel, List& list) {

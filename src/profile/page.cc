@@ -42,7 +42,12 @@ std::string page(const Profile& profile) {
                             quantity(r.operations, ""), r.intensity(), r.peak, r.ridge()));
   line("by counters", fmt::format("{}: most of the time goes to {}", name_of(r.by_counters), name_of(r.bound)));
   if (!r.conflict.empty()) line("conflict", r.conflict);
-  line("time", fmt::format("{} by estimate, for nothing ran on a GPU; at the peaks, all that the reference names takes {}", quantity(s.seconds, "s"), quantity(r.floor_seconds(), "s")));
+  if (s.measured) {
+    line("time", fmt::format("{} measured (half of {} cold calls within {} to {}), {} by estimate; at the peaks, all that the reference names takes {}", quantity(s.measured->seconds, "s"),
+                             s.measured->calls, quantity(s.measured->low, "s"), quantity(s.measured->high, "s"), quantity(s.seconds, "s"), quantity(r.floor_seconds(), "s")));
+  } else {
+    line("time", fmt::format("{} by estimate, for nothing ran on a GPU; at the peaks, all that the reference names takes {}", quantity(s.seconds, "s"), quantity(r.floor_seconds(), "s")));
+  }
   line("right?", "not asked here: kw judge says");
   for (const Kernel& kernel : s.kernels) {
     if (s.kernels.size() == 1) break;

@@ -38,6 +38,11 @@ std::string to_json(const Profile& profile) {
   out["roofline"] = {{"bytes", r.bytes}, {"operations", r.operations}, {"matmul_operations", r.matmul_operations}, {"intensity", r.intensity()},
                      {"ridge", r.ridge()}, {"peak", r.peak}, {"operations_per_second", r.operations_per_second}, {"bytes_per_second", r.bytes_per_second}};
   out["time"] = {{"seconds", s.seconds}, {"floor_seconds", r.floor_seconds()}, {"grade", name_of(Grade::kEstimated)}};
+  out["measured"] = nullptr;
+  if (s.measured) {
+    out["measured"] = {{"seconds", s.measured->seconds}, {"low", s.measured->low}, {"high", s.measured->high}, {"calls", s.measured->calls},
+                       {"launch_seconds", s.measured->launch_seconds}, {"device", s.device->name}, {"grade", name_of(Grade::kMeasured)}};
+  }
   out["advice"] = ordered_json::array();
   for (const Advice& advice : profile.advice) out["advice"].push_back(json_of(advice));
   out["metrics"] = ordered_json::array();

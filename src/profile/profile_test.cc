@@ -169,6 +169,28 @@ TEST(Fixture, ErrorsNameTheLine) {
   EXPECT_NE(message("// problem: problems/gelu.problem\n// expects: spills\n// not: spills\n").find("both"), std::string::npos);
   EXPECT_NE(message("// problem: problems/gelu.problem\n").find("expects"), std::string::npos);
   EXPECT_NE(message("// verdict: correct\n").find("unknown key"), std::string::npos);
+  EXPECT_EQ(message("// problem: problems/gelu.problem\n// expects: spills\n// followed: spills a/b\n// followed: atomics a/c\n"), "read");
+  EXPECT_NE(message("// problem: problems/gelu.problem\n// expects: spills\n// followed: spills\n").find("x.cu:3"), std::string::npos);
+  EXPECT_NE(message("// problem: problems/gelu.problem\n// expects: spills\n// followed: spill a/b\n").find("x.cu:3"), std::string::npos);
+}
+
+TEST(RankCorrelation, FollowsOrderAlone) {
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {1, 10, 100, 1000}), 1);
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4, 5}, {2, 1, 4, 3, 5}), 0.8);   // 1 - 6 * 4 / (5 * 24)
+  EXPECT_NEAR(rank_correlation({1, 2, 2, 3}, {1, 2, 3, 4}), 0.948683, 1e-6);  // ties at the mean of their ranks: 4.5 / sqrt(4.5 * 5)
+  EXPECT_EQ(rank_correlation({1, 1}, {1, 2}), 0);
+  EXPECT_EQ(rank_correlation({}, {}), 0);
+}
+
+// An emulator has no clock.
+TEST(Measure, NeedsAClock) {
+  const auto problem = problem::load_problem(std::string(KW_SOURCE_DIR) + "/problems/vector_add.problem");
+  ASSERT_TRUE(problem.has_value());
+  const auto device = device::make_emulator();
+  const auto measured = measure(*device, *problem, problem->workloads.front(), {}, 1);
+  ASSERT_FALSE(measured.has_value());
+  EXPECT_NE(measured.error().message.find("GPU"), std::string::npos);
 }
 
 }  // namespace

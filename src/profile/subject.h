@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "emu/finding.h"
 #include "problem/problem.h"
 #include "profile/estimate.h"
+#include "profile/measure.h"
 #include "toolchain/ptx_facts.h"
 #include "toolchain/sass_facts.h"
 
@@ -72,9 +74,16 @@ struct Kernel {
   double warps() const;                          // of all launches
 };
 
+// The GPU that a candidate is measured on: its architecture, with what the device itself says.
+struct DeviceTarget {
+  std::string name;
+  arch::Target target;
+};
+
 struct Subject {
   const problem::Problem* problem = nullptr;
   const arch::Target* target = nullptr;
+  std::shared_ptr<const DeviceTarget> device;    // holds `target`, where a GPU is asked
   std::string candidate, source_folder;
   problem::Workload workload, counted_workload;
   problem::Cost cost, counted_cost;
@@ -83,6 +92,7 @@ struct Subject {
   bool shortened = false;                        // the counted workload differs from the profiled one in its number of blocks only
   uint64_t launches = 0, other_steps = 0;        // of the profiled plan
   double seconds = 0;                            // estimated, launches included
+  std::optional<Measured> measured;              // on a GPU
   std::vector<std::string> notes;                // what is missing or stands on other feet
 
   // How many times faster the candidate becomes when `kernel` does `work` instead, by estimate().

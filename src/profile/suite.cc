@@ -24,6 +24,10 @@ constexpr const char* kRemedy = "docs/formats/profile.md describes fixtures";
 
 bool contains(const std::vector<std::string>& list, std::string_view name) { return std::count(list.begin(), list.end(), name) > 0; }
 
+bool is_tool(std::string_view name) {
+  return std::any_of(tools().begin(), tools().end(), [&](const Tool& tool) { return tool.name == name; });
+}
+
 Result<std::vector<std::string>> tools_named(const Fixture& fixture, const KeyedLine& line) {
   std::istringstream in(line.value);
   std::vector<std::string> out;
@@ -34,8 +38,7 @@ Result<std::vector<std::string>> tools_named(const Fixture& fixture, const Keyed
       }
       continue;
     }
-    const bool known = std::any_of(tools().begin(), tools().end(), [&](const Tool& tool) { return tool.name == word; });
-    if (!known) return fail(Error{ErrorCode::kInvalid, fmt::format("there is no tool '{}'", word), Span{fixture.file, line.line, 0, 0}, {}, {kRemedy}});
+    if (!is_tool(word)) return fail(Error{ErrorCode::kInvalid, fmt::format("there is no tool '{}'", word), Span{fixture.file, line.line, 0, 0}, {}, {kRemedy}});
     out.push_back(std::move(word));
   }
   return out;
@@ -69,12 +72,17 @@ Status profile_one(const Fixture& fixture, Options options, const std::string& s
     candidate = scratch + "/" + fs::path(fixture.name).filename().string() + ".cu";
     KW_TRY_VOID(write_file(candidate, text));
   }
-  options.target = fixture.target;
+  if (!options.gpu) options.target = fixture.target;
   options.workload = fixture.workload;
   if (options.threads == 0) options.threads = 1;
   KW_TRY(const Profile result, profile(problem, candidate, options));
+  out.problem = problem.name;
+  out.estimated_s = result.subject.seconds;
+  if (result.subject.measured) out.measured_s = result.subject.measured->seconds;
   for (const Advice& advice : result.advice) {
     if (!contains(out.fired, advice.tool)) out.fired.push_back(advice.tool);
+    double& gain = out.gains[std::string(advice.tool)];
+    gain = std::max(gain, advice.gain);
   }
   for (const std::string& tool : fixture.expects) {
     if (!contains(out.fired, tool)) out.why.push_back(fmt::format("{} says nothing", tool));
@@ -97,13 +105,19 @@ Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
   KW_TRY(const auto lines, keyed_lines(text, file, kRemedy));
   for (const KeyedLine& line : lines) {
     const bool edit = line.key == "replace" || line.key == "with";
-    if (!edit && !seen.insert(line.key).second) return wrong(line.line, fmt::format("'{}' is said twice", line.key));
+    if (!edit && line.key != "followed" && !seen.insert(line.key).second) return wrong(line.line, fmt::format("'{}' is said twice", line.key));
     if (line.key == "problem") { KW_TRY(fixture.problem, find_above(file, line.line, line.value)); }
     else if (line.key == "base" && !in_comment) { KW_TRY(fixture.candidate, find_above(file, line.line, line.value)); }
     else if (line.key == "target") fixture.target = line.value;
     else if (line.key == "workload") fixture.workload = line.value;
     else if (line.key == "expects") { KW_TRY(fixture.expects, tools_named(fixture, line)); }
     else if (line.key == "not") { KW_TRY(fixture.forbids, tools_named(fixture, line)); }
+    else if (line.key == "followed") {
+      std::istringstream words(line.value);
+      std::string tool, becomes, more;
+      if (!(words >> tool >> becomes) || words >> more || !is_tool(tool)) return wrong(line.line, "'followed' takes a tool and the fixture that has its advice followed");
+      fixture.followed.emplace_back(tool, becomes);
+    }
     else if (edit && !in_comment) {
       if (!add_edit(fixture.edits, line, last_key)) return wrong(line.line, "'with' needs a 'replace' before it");
     } else {
@@ -151,6 +165,18 @@ Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options,
     for (const std::string& tool : fixtures[i].expects) ++(contains(suite.cases[i].fired, tool) ? suite.scores[tool].found : suite.scores[tool].missed);
     for (const std::string& tool : fixtures[i].forbids) ++(contains(suite.cases[i].fired, tool) ? suite.scores[tool].wrong : suite.scores[tool].spared);
   }
+  for (size_t i = 0; i < fixtures.size(); ++i) {
+    for (const auto& [tool, becomes] : fixtures[i].followed) {
+      const auto at = std::find_if(suite.cases.begin(), suite.cases.end(), [&](const SuiteCase& c) { return c.name == becomes; });
+      SuiteCase& c = suite.cases[i];
+      if (at == suite.cases.end()) {
+        c.why.push_back(fmt::format("followed: the suite has no fixture '{}'", becomes));
+      } else if (c.measured_s > 0 && at->measured_s > 0) {
+        const auto gain = c.gains.find(tool);
+        suite.followed.push_back({c.name, tool, becomes, gain == c.gains.end() ? 1 : gain->second, c.measured_s / at->measured_s});
+      }
+    }
+  }
   suite.seconds = since(begin);
   return suite;
 }
@@ -166,6 +192,33 @@ std::string table_of(const Suite& suite) {
                    fmt::format("{}", score.wrong), ratio(score.found, score.wrong), ratio(score.found, score.missed)});
   }
   return table.str();
+}
+
+std::string measured_table_of(const Suite& suite) {
+  TextTable times({"fixture", "estimate, us", "measured, us", "estimate/measured"}, {Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> by_problem;
+  for (const SuiteCase& c : suite.cases) {
+    if (c.measured_s <= 0) continue;
+    times.add_row({c.name, fmt::format("{:.1f}", 1e6 * c.estimated_s), fmt::format("{:.1f}", 1e6 * c.measured_s), fmt::format("{:.2f}", c.estimated_s / c.measured_s)});
+    for (const std::string& group : {c.problem, std::string("all")}) {
+      by_problem[group].first.push_back(c.estimated_s);
+      by_problem[group].second.push_back(c.measured_s);
+    }
+  }
+  if (times.rows() == 0) return "";
+  TextTable ranks({"problem", "variants", "rank correlation"}, {Align::kLeft, Align::kRight, Align::kRight});
+  for (const auto& [name, both] : by_problem) {
+    if (name != "all" && both.first.size() > 1) ranks.add_row({name, fmt::format("{}", both.first.size()), fmt::format("{:.2f}", rank_correlation(both.first, both.second))});
+  }
+  const auto& all = by_problem.at("all");
+  ranks.add_row({"all", fmt::format("{}", all.first.size()), fmt::format("{:.3f}", rank_correlation(all.first, all.second))});
+  std::string out = times.str() + "\n" + ranks.str();
+  if (suite.followed.empty()) return out;
+  TextTable followed({"fixture", "tool", "becomes", "gain expected", "gain seen", "expected/seen"}, {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
+  for (const auto& f : suite.followed) {
+    followed.add_row({f.fixture, f.tool, f.becomes, fmt::format("{:.2f}", f.expected), fmt::format("{:.2f}", f.gained), fmt::format("{:.2f}", f.expected / f.gained)});
+  }
+  return out + "\n" + followed.str();
 }
 
 }  // namespace kw::profile

@@ -1,6 +1,7 @@
 //  An element a thread in blocks of 40, and its place by five divisions.
 // problem: problems/avg_pool2d.problem
 // expects: integer_division address_arithmetic partial_warps
+// followed: integer_division sound/avg_pool2d
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores double_precision atomics barriers shared_tiling local_array imbalance
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

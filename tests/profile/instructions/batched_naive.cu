@@ -1,6 +1,7 @@
 //  A launch for each matrix of a batch, a thread an output.
 // problem: problems/gemm_batched.problem
 // expects: tensor_cores shared_tiling conversions
+// followed: tensor_cores followed/gemm_batched
 // not: bank_conflicts spills double_precision atomics barriers local_array partial_warps precision async_copy shallow_pipeline
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

@@ -1,6 +1,7 @@
 //  GELU in fp64, one half at a time, in blocks of 33 threads.
 // problem: problems/gelu.problem
 // expects: double_precision partial_warps
+// followed: double_precision sound/gelu
 // not: uncoalesced bank_conflicts shared_tiling spills atomics launch_overhead few_blocks tensor_cores
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

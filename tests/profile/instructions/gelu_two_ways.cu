@@ -1,6 +1,7 @@
 //  Even and odd threads compute tanh by different ways.
 // problem: problems/bias_gelu.problem
 // expects: divergence
+// followed: divergence followed/gelu_one_way
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores partial_warps double_precision atomics barriers shared_tiling local_array
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

@@ -1,6 +1,7 @@
 //  Small tiles through registers into unpadded shared memory, read by columns; no tensor cores.
 // problem: problems/gemm_f16.problem
 // expects: tensor_cores bank_conflicts
+// followed: bank_conflicts parallelism/gemm_staged_padded
 // not: spills atomics launch_overhead few_blocks double_precision precision shallow_pipeline shared_tiling partial_warps local_array
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

@@ -1,6 +1,7 @@
 //  A row per block, 2 bytes a thread at a time.
 // problem: problems/embedding.problem
 // expects: vector_width
+// followed: vector_width followed/embedding
 // not: uncoalesced bank_conflicts shared_tiling l2_reuse local_array spills launch_overhead few_blocks divergence atomics barriers imbalance
 #include <kernelwright/candidate.h>
 #include <cuda_bf16.h>

@@ -1,6 +1,7 @@
 //  One bf16 a thread.
 // problem: problems/geglu.problem
 // expects: vector_width
+// followed: vector_width followed/geglu
 // not: uncoalesced bank_conflicts shared_tiling l2_reuse local_array spills launch_overhead few_blocks divergence atomics barriers imbalance double_precision
 #include <kernelwright/candidate.h>
 #include <cuda_bf16.h>

@@ -1,6 +1,7 @@
 //  A thread per output, operands from global memory, no tensor cores.
 // problem: problems/gemm_f16.problem
 // expects: tensor_cores shared_tiling
+// followed: tensor_cores sound/gemm_f16
 // not: bank_conflicts spills atomics launch_overhead few_blocks double_precision precision barriers async_copy shallow_pipeline
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

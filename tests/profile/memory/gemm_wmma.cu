@@ -2,6 +2,7 @@
 // problem: problems/gemm_f16.problem
 // workload: square
 // expects: l2_reuse
+// followed: l2_reuse sound/gemm_f16
 // not: tensor_cores precision bank_conflicts spills atomics launch_overhead few_blocks double_precision barriers async_copy local_array conversions
 #include <kernelwright/candidate.h>
 #include <mma.h>

@@ -2,6 +2,7 @@
 // problem: problems/reduction.problem
 // workload: rows
 // expects: local_array
+// followed: local_array followed/sum_in_registers
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores partial_warps double_precision atomics barriers shared_tiling
 #include <kernelwright/candidate.h>
 

@@ -1,6 +1,7 @@
 //  Reads rows, writes columns.
 // problem: problems/transpose.problem
 // expects: uncoalesced
+// followed: uncoalesced sound/transpose
 // not: bank_conflicts spills atomics launch_overhead few_blocks double_precision shared_tiling tensor_cores barriers
 #include <kernelwright/candidate.h>
 

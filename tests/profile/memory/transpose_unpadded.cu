@@ -1,6 +1,7 @@
 //  A tile in shared memory whose rows are 32 words: reading a column hits one bank 32 times.
 // problem: problems/transpose.problem
 // expects: bank_conflicts
+// followed: bank_conflicts followed/transpose_padded
 // not: uncoalesced spills atomics launch_overhead few_blocks double_precision shared_tiling tensor_cores divergence
 #include <kernelwright/candidate.h>
 

@@ -1,6 +1,7 @@
 //  80 KiB of shared memory a block that nothing needs: two blocks an SM.
 // problem: problems/vector_add.problem
 // expects: occupancy_limiter
+// followed: occupancy_limiter followed/add_frugal
 // not: uncoalesced bank_conflicts shared_tiling l2_reuse local_array register_pressure spills partial_warps launch_overhead few_blocks wave_tail double_precision
 #include <kernelwright/candidate.h>
 

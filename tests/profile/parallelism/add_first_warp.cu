@@ -1,6 +1,7 @@
 //  The first warp of a block adds all of its elements, load by load.
 // problem: problems/vector_add.problem
 // expects: imbalance
+// followed: imbalance followed/add_every_warp
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores partial_warps double_precision atomics barriers shared_tiling
 #include <kernelwright/candidate.h>
 

@@ -1,6 +1,7 @@
 //  64 launches where one would do.
 // problem: problems/vector_add.problem
 // expects: launch_overhead
+// followed: launch_overhead followed/add_one_launch
 // not: uncoalesced bank_conflicts shared_tiling spills double_precision atomics tensor_cores divergence
 #include <kernelwright/candidate.h>
 

@@ -1,6 +1,7 @@
 //  One block for the whole array, a load after another.
 // problem: problems/vector_add.problem
 // expects: few_blocks loads_in_flight
+// followed: few_blocks sound/vector_add
 // not: uncoalesced bank_conflicts shared_tiling spills double_precision atomics launch_overhead wave_tail
 #include <kernelwright/candidate.h>
 

@@ -1,6 +1,7 @@
 //  Every element adds one to global memory.
 // problem: problems/histogram.problem
 // expects: atomics
+// followed: atomics sound/histogram
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks shared_tiling tensor_cores barriers partial_warps
 #include <kernelwright/candidate.h>
 

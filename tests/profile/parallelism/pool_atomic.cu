@@ -1,6 +1,7 @@
 //  Sums over the middle axis by an atomic per element. (Not right either: the order of the additions shows.)
 // problem: problems/sum_middle_axis.problem
 // expects: atomics
+// followed: atomics followed/sum_middle_axis
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores partial_warps double_precision barriers shared_tiling local_array
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

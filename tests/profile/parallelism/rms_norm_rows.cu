@@ -1,6 +1,7 @@
 //  A launch for each row.
 // problem: problems/rms_norm.problem
 // expects: launch_overhead
+// followed: launch_overhead sound/rms_norm
 // not: uncoalesced bank_conflicts spills tensor_cores partial_warps double_precision atomics local_array shared_tiling divergence
 #include <kernelwright/candidate.h>
 #include <kernelwright/reduce.cuh>

@@ -1,6 +1,7 @@
 //  A block a row of which one warp does the exponentials alone.
 // problem: problems/row_softmax.problem
 // expects: imbalance
+// followed: imbalance sound/row_softmax
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores partial_warps double_precision atomics local_array barriers
 #include <kernelwright/candidate.h>
 #include <kernelwright/reduce.cuh>

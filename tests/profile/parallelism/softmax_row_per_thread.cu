@@ -1,6 +1,7 @@
 //  A thread per row, three passes, division and exponent as they come: a warp's addresses lie a row apart.
 // problem: problems/row_softmax.problem
 // expects: uncoalesced few_blocks
+// followed: uncoalesced sound/row_softmax
 // not: bank_conflicts spills launch_overhead tensor_cores partial_warps double_precision atomics barriers occupancy_limiter
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

@@ -2,6 +2,7 @@
 // problem: problems/reduction.problem
 // workload: rows
 // expects: atomics
+// followed: atomics sound/reduction
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks shared_tiling tensor_cores barriers partial_warps double_precision
 #include <kernelwright/candidate.h>
 

@@ -2,6 +2,7 @@
 // problem: problems/reduction.problem
 // workload: rows
 // expects: imbalance loads_in_flight
+// followed: imbalance sound/reduction
 // not: uncoalesced bank_conflicts spills launch_overhead few_blocks tensor_cores partial_warps double_precision atomics barriers
 #include <kernelwright/candidate.h>
 

@@ -1,0 +1,25 @@
+// The profiled workload's time on a GPU, for comparison with the estimate. Nothing is judged here: `kw judge --time` is the one
+// that says how fast a right candidate is.
+// Errors: inputs that cannot be made, a plan that the device cannot run or that faults there. Thread-safe: callers wait for each other.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "device/device.h"
+#include "problem/problem.h"
+
+namespace kw::profile {
+
+struct Measured {
+  double seconds = 0, low = 0, high = 0;   // cold calls, buffers elsewhere each time: the median, and the quartiles
+  double launch_seconds = 0;               // what the clock shows around an empty kernel; contained in `seconds`
+  int calls = 0;
+};
+
+Result<Measured> measure(device::Device& gpu, const problem::Problem& problem, const problem::Workload& workload, const plan::Plan& plan, uint64_t seed);
+
+// Spearman's rank correlation, equal values at the mean of their ranks; 0 for fewer than two pairs, or where one side does not vary.
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace kw::profile
