@@ -169,6 +169,7 @@ class Loaded:
             with self.device.beside():
                 self.results = self.compute()
             self.capture()
+            self.execute()   # the first launch of a graph also brings it to the GPU
         self.put(set(options.get("turned", ())), options.get("turn", 0))
         cold, repeats = options.get("cold", True), 1 if options.get("cold", True) else max(1, options.get("repeats", 1))
         device_s = host_s = 0.0
@@ -211,14 +212,18 @@ def widened(tensor, given, shape):
 
 
 class TorchDevice:
-    def __init__(self, text, manner, where):
-        self.problem, self.manner, self.where = ProblemFile(text), manner, torch.device(where)
+    def __init__(self, path, manner, where):
+        with open(path, encoding="utf-8") as file:
+            self.problem = ProblemFile(file.read())
+        self.folder, self.manner, self.where = os.path.dirname(path), manner, torch.device(where)
         self.on_gpu = where == "cuda"
         for style in to_torch.STYLES:
             to_torch.Function(self.problem, style)   # refuses here what it cannot translate
         if self.on_gpu and not torch.cuda.is_available():
             raise Refused(NOT_FOUND, f"PyTorch {torch.__version__} sees no GPU", "install a build of it for CUDA, or leave --against eager|compile out")
         self.functions, self.plans = {}, {}
+        if not self.on_gpu:
+            torch.set_num_threads(1)   # what is small has no use for more, and a busy machine punishes it
         if self.on_gpu:
             cache = torch.cuda.get_device_properties(0).L2_cache_size
             self.other = torch.ones(FLUSH * max(cache, 1 << 20) // 4, dtype=torch.int32, device="cuda")
@@ -234,7 +239,11 @@ class TorchDevice:
         key = (style, tuple(sorted(axes.items())))
         if key not in self.functions:
             namespace = {}
-            exec(compile(to_torch.Function(self.problem, style).text(), f"<{self.problem.name}>", "exec"), namespace)
+            place = f"{self.folder}/{self.problem.name}_{style}.py"   # torch.compile knows functions by their files
+            with open(place, "w", encoding="utf-8") as file:
+                file.write(to_torch.Function(self.problem, style).text())
+            with open(place, encoding="utf-8") as file:
+                exec(compile(file.read(), place, "exec"), namespace)
             made = namespace[self.problem.name]
             given = [name for name, each in inspect.signature(made).parameters.items() if each.kind == each.KEYWORD_ONLY]
             self.functions[key] = (torch.compile(made, dynamic=False) if self.manner == "compile" else made, given)
@@ -315,8 +324,7 @@ def error_of(error):
 def main(path, manner, where):
     channel, device, refusal = socket.socket(fileno=3), None, None
     try:
-        with open(path, encoding="utf-8") as file:
-            device = TorchDevice(file.read(), manner, where)
+        device = TorchDevice(path, manner, where)
     except Exception as error:  # every request is answered with it
         refusal = error
     while True:
@@ -331,4 +339,7 @@ def main(path, manner, where):
             reply = device.answer(head, body)
         except Exception as error:  # PyTorch's errors are of many kinds
             reply = {"error": error_of(error)}, b""
-        send(channel, *reply)
+        try:
+            send(channel, *reply)
+        except OSError:   # the caller is gone
+            return 0

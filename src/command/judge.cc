@@ -22,7 +22,12 @@ Result<judge::Options> options_of(const Invocation& invocation) {
     KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
   }
   options.time = invocation.flag("time");
-  if (invocation.has("against")) options.against.push_back(invocation.text("against"));
+  const std::string against = invocation.text("against");
+  for (std::string_view rest = against; !rest.empty();) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    if (comma > 0) options.against.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
   if (!options.against.empty() && !options.time) return fail(ErrorCode::kInvalid, "--against without --time: rivals are measured; add --gpu --time, or leave it out");
   if (options.time && !options.gpu) return fail(ErrorCode::kInvalid, "--time without --gpu: times are a GPU's; add --gpu, or leave --time out");
   return options;
@@ -148,7 +153,7 @@ Command judge_command() {
            {"evidence", ArgumentKind::kPath, false, false, "", "keep the verdict, the problem and the candidate in this store", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "run every workload on this machine's GPU too, the real ones included", {}},
            {"time", ArgumentKind::kFlag, false, false, "", "with --gpu: also measure the real workloads", {}},
-           {"against", ArgumentKind::kPath, false, false, "", "with --time: another candidate to time it against, call by call", {}},
+           {"against", ArgumentKind::kPath, false, false, "", "with --time: what to time it against, call by call: another candidate, or PyTorch by `eager` or `compile`; several with commas between", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print the verdict as JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},
            {"threads", ArgumentKind::kInteger, false, false, "0", "host threads for emulation; 0: all cores", {}},

@@ -9,6 +9,7 @@
 #include "judge/evidence.h"
 #include "judge/minimise.h"
 #include "judge/rungs.h"
+#include "judge/torch_device.h"
 
 namespace kw::judge {
 namespace {
@@ -135,6 +136,7 @@ Result<Verdict> climb_on_gpu(Ascent ascent, const Progress& progress) {
 // The candidates that this one is timed against, climbed as far as it is: only right answers have a time.
 Status climb_with_rivals(Ascent& ascent, const problem::Problem& problem) {
   for (const std::string& path : ascent.climb.options.against) {
+    if (is_torch_manner(path)) continue;
     Options options = ascent.climb.options;
     options.seed = ascent.climb.seed;
     options.against.clear();
@@ -143,14 +145,21 @@ Status climb_with_rivals(Ascent& ascent, const problem::Problem& problem) {
     if (!rival.verdict.correct()) {
       return fail(ErrorCode::kInvalid, "{} cannot be a rival: its own verdict is {}; `kw judge` it alone to see why", path, name_of(rival.verdict.outcome));
     }
-    ascent.climb.rivals.push_back(std::make_shared<const Climb>(std::move(rival.climb)));
+    ascent.climb.rivals.push_back(std::make_shared<Climb>(std::move(rival.climb)));
   }
   return {};
 }
 
 Result<Verdict> evaluate(const problem::Problem& problem, const std::string& candidate_path, const Options& options,
                          const Progress& progress) {
+  std::vector<std::shared_ptr<Climb>> torch;   // first: where there is none, that is told before all else
+  for (const std::string& manner : options.against) {
+    if (!options.gpu || !is_torch_manner(manner)) continue;
+    KW_TRY(torch.emplace_back(), torch_rival(problem, options, manner));
+  }
   KW_TRY(Ascent ascent, climb_to_gpu(problem, candidate_path, options, progress));
+  for (const auto& rival : torch) rival->seed = ascent.climb.seed;
+  ascent.climb.rivals = std::move(torch);
   if (!ascent.verdict.decided_by && options.gpu) KW_TRY_VOID(climb_with_rivals(ascent, problem));
   return climb_on_gpu(std::move(ascent), progress);
 }

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/jail.h"
 #include "device/device.h"
+#include "problem/python_place.h"
 #include "toolchain/toolchain.h"
 
 namespace kw::judge {
@@ -93,6 +94,31 @@ TEST_F(Evaluate, RealWorkloadsRunWhereAGpuIsGiven) {
   const auto& correct = std::get<Correct>(verdict->outcome);
   EXPECT_EQ(correct.on_gpu, correct.workloads + 1);
   EXPECT_EQ(verdict->gpu, "PTX emulator");
+}
+
+// PyTorch on the CPU, where the emulator stands for the GPU: times mean nothing, what is compared does.
+TEST_F(Evaluate, PyTorchIsARivalWhereItIsRight) {
+  if (!problem::find_python()) GTEST_SKIP() << "no Python with torch";
+  Options options;
+  options.cache_dir = *folder_ / "cache";
+  options.gpu = device::make_emulator();
+  options.time = true;
+  options.against = {"eager"};
+  const auto rival_of = [&](std::string text) {
+    const auto problem = problem::parse_problem(text + "  real all: N=4099 \"a test\"\n", "case");
+    EXPECT_TRUE(problem) << format_error(problem.error());
+    const auto verdict = evaluate(*problem, *folder_ / "c.cu", options);
+    if (!verdict) return Ratio{"", std::nullopt, verdict.error().message};
+    EXPECT_TRUE(verdict->correct()) << to_json(*verdict);
+    return std::get<Correct>(verdict->outcome).times.at(0).rivals.at(0);
+  };
+  Ratio rival = rival_of(kProblem);
+  EXPECT_TRUE(rival.rival.starts_with("PyTorch ") && rival.rival.ends_with(" eager in the stored dtypes")) << rival.rival;
+  EXPECT_EQ(rival.why, "this device has no clock") << "so it was right when called, and never dropped";
+  EXPECT_FALSE(rival.sealed);
+  std::string text = kProblem;
+  text.replace(text.find("exp(x)"), 6, "cbrt(exp(x)) ** 3");
+  EXPECT_NE(rival_of(text).why.find("cbrt()"), std::string::npos) << "what has no translation is an error";
 }
 
 // Right on all that the emulator runs, wrong on what is real: what only a GPU can see.

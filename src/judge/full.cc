@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "base/rng.h"
+#include "judge/page.h"
 #include "judge/run_cases.h"
+#include "judge/torch_device.h"
 
 namespace kw::judge {
 namespace {
@@ -22,6 +25,8 @@ bool is_too_dear(const problem::Problem& problem, const problem::Workload& workl
   const auto cost = problem::cost_of(problem, workload);
   return !cost || cost->operations > (gpu.times ? kMostOperations : kMostEmulated) || cost->peak_bytes > most_bytes();
 }
+
+constexpr int kQuickCalls = 4;
 
 // References of real workloads take much memory and all cores, and the GPU is one: candidates of a suite wait for each other.
 std::mutex g_real;
@@ -65,7 +70,63 @@ Verified verified(const Climb& climb, size_t real, const std::vector<tensor::Ten
   return out;
 }
 
+std::string said(const Outcome& outcome) {
+  const auto* wrong = std::get_if<Wrong>(&outcome);
+  return wrong == nullptr ? std::string(name_of(outcome)) : element_text(wrong->first);
+}
+
+// The fastest of a few calls.
+Result<double> quick_time(const Climb& rival, const Case& c) {
+  KW_TRY(const auto loaded, rival.options.gpu->load(c.plan, {}));
+  KW_TRY_VOID(write_inputs(*loaded, rival.problem, c, c.inputs));
+  double fastest = HUGE_VAL;
+  for (int i = 0; i < kQuickCalls; ++i) {
+    KW_TRY(const device::CallReport report, loaded->call({.deadline_s = rival.options.kernel_deadline_s}));
+    fastest = std::min(fastest, report.device_s);
+  }
+  return fastest;
+}
+
+// A rival that is PyTorch, on a real workload: in the fastest style in which it is right. `c` is prepared: one reference serves all.
+void verify_torch(Climb& rival, Case c) {
+  std::string& why_not = rival.torch->why_not[c.name.name];
+  double fastest = HUGE_VAL;
+  for (const std::string_view style : {kStored, kWide}) {
+    Tally tally;
+    std::vector<tensor::Tensor> outputs;
+    const auto result = [&]() -> Result<RungResult> {
+      KW_TRY(c.plan, torch_plan(rival.problem, c.workload, style));
+      return run_on_gpu(rival, c, 0, tally, &outputs);
+    }();
+    if (result && !result->failed) {
+      const Result<double> took = quick_time(rival, c);
+      if (!took || *took >= fastest) continue;
+      if (fastest == HUGE_VAL) {
+        rival.real.push_back(case_of(c.workload, false));
+        rival.verified.emplace_back();
+      }
+      fastest = *took;
+      rival.real.back().plan = c.plan;
+      rival.verified.back() = verified(rival, rival.real.size() - 1, outputs);
+      rival.torch->style[c.name.name] = style == kStored ? "in the stored dtypes" : "in f32";
+      continue;
+    }
+    why_not += fmt::format("{}{}: {}", why_not.empty() ? "" : "; ", style == kStored ? "computing in the stored dtypes" : "in f32",
+                           result ? said(*result->failed) : result.error().message);
+  }
+}
+
 }  // namespace
+
+Result<std::shared_ptr<Climb>> torch_rival(const problem::Problem& problem, const Options& options, std::string_view manner) {
+  auto rival = std::make_shared<Climb>();
+  rival->problem = problem;
+  rival->options = options;
+  rival->torch.emplace();
+  KW_TRY(rival->options.gpu, make_torch_device(problem, manner, options.gpu->capabilities().times));
+  rival->candidate_path = rival->options.gpu->capabilities().name;
+  return rival;
+}
 
 uint64_t fingerprint_key(const Climb& climb) { return Rng(climb.seed).fork("fingerprints").next(); }
 
@@ -100,6 +161,8 @@ Result<RungResult> full_rung(Climb& climb) {
     KW_TRY(auto result, run_on_gpu(climb, c, 0, tally, &outputs));
     if (result.failed) return result;
     if (climb.options.time) climb.verified.push_back(verified(climb, static_cast<size_t>(recorded - climb.real.begin()), outputs));
+    for (const auto& rival : climb.rivals)
+      if (rival->torch) verify_torch(*rival, c);
     ++real;
   }
   climb.gpu_run = tally.runs;

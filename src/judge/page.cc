@@ -50,12 +50,6 @@ std::string last_lines(const std::string& printed) {
   return out.empty() ? out : "  what it printed last:\n" + out;
 }
 
-std::string element_text(const WrongElement& e) {
-  const std::string values = fmt::format("{}{} = {:.8g}, should be {:.8g}", e.tensor, index_text(e.index), e.got, e.expected);
-  if (!std::isfinite(e.got) || !std::isfinite(e.expected)) return values;
-  return fmt::format("{} (off by {:.3g}, allowed {:.3g})", values, std::abs(e.got - e.expected), e.allowed);
-}
-
 std::string minimal_text(const Minimal& minimal, const WorkloadName& judged) {
   const std::string effort = fmt::format("({} run{})", minimal.runs, minimal.runs == 1 ? "" : "s");
   if (minimal.workload.axes == judged.axes && minimal.workload.name == judged.name) return "no smaller shape was found to fail " + effort;
@@ -80,7 +74,11 @@ std::string timing_text(const Timing& t) {
   if (!c.slowed_by.empty()) out += fmt::format("; slowed by: {}", fmt::join(c.slowed_by, ", "));
   if (c.other_processes > 0) out += fmt::format("; {} other processes used the GPU", c.other_processes);
   out = wrap(out, "  ");
-  for (const Ratio& r : t.rivals) out += wrap(fmt::format("{:.3f} ({:.3f} to {:.3f}) times as fast as {}", r.cold.middle, r.cold.low, r.cold.high, r.rival), "    ");
+  for (const Ratio& r : t.rivals) {
+    const std::string name = r.rival + (r.sealed ? "" : " (unsealed)");
+    out += wrap(r.cold ? fmt::format("{:.3f} ({:.3f} to {:.3f}) times as fast as {}", r.cold->middle, r.cold->low, r.cold->high, name)
+                       : fmt::format("no time of {}: {}", name, r.why), "    ");
+  }
   return out;
 }
 
@@ -204,6 +202,12 @@ std::string title(const Outcome& outcome) {
 }
 
 }  // namespace
+
+std::string element_text(const WrongElement& e) {
+  const std::string values = fmt::format("{}{} = {:.8g}, should be {:.8g}", e.tensor, index_text(e.index), e.got, e.expected);
+  if (!std::isfinite(e.got) || !std::isfinite(e.expected)) return values;
+  return fmt::format("{} (off by {:.3g}, allowed {:.3g})", values, std::abs(e.got - e.expected), e.allowed);
+}
 
 SourceText source_text_of(const std::string& candidate_path) {
   namespace fs = std::filesystem;

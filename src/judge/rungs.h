@@ -2,6 +2,7 @@
 // judge itself could not do its work. evaluate.cc runs them in order.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,7 +46,12 @@ struct Climb {
   int values_run = 0, schedules_run = 0, gpu_run = 0;
   std::vector<Verified> verified;
   std::vector<Timing> times;
-  std::vector<std::shared_ptr<const Climb>> rivals;   // right up to here, their real workloads verified too
+  std::vector<std::shared_ptr<Climb>> rivals;   // candidates that are right, real workloads too; PyTorch, verified in rung full
+  // Of a rival that is PyTorch: what its time is of, by workload (of those in `real`), or why it has none.
+  struct InTorch {
+    std::map<std::string, std::string> style, why_not;
+  };
+  std::optional<InTorch> torch;
   std::optional<WrongPiece> wrong_piece;   // the first that a rung saw
 };
 
@@ -80,6 +86,9 @@ Result<RungResult> schedules_rung(Climb& climb);
 Result<RungResult> pieces_rung(Climb& climb);
 Result<RungResult> time_rung(Climb& climb);       // time.cc: needs Options::gpu and time
 Result<RungResult> full_rung(Climb& climb);       // full.cc
+
+// full.cc. A rival that computes the problem by PyTorch, to be verified by rung full.
+Result<std::shared_ptr<Climb>> torch_rival(const problem::Problem& problem, const Options& options, std::string_view manner);
 
 // What a plan breaks of the problem's interface or the target's limits. `verified`: hashes of the modules known to be sound.
 std::optional<Outcome> breach_of_contract(const Climb& climb, const Case& c, std::set<std::string>& verified);

@@ -60,24 +60,32 @@ plan::Plan nothing() {
 
 Interval widened(const Interval& interval, double relative) { return {interval.middle, interval.low * (1 - relative), interval.high * (1 + relative)}; }
 
-// One candidate's plan.
+// One candidate's plan, or PyTorch.
 struct Contestant {
+  std::string name;
   const Climb& climb;
   const Case& c;
   const std::vector<device::Fingerprint>& right;   // outputs of the inputs as written
   std::unique_ptr<device::LoadedPlan> loaded = nullptr;
   bool may_repeat = false;
   std::array<device::CallReport, 2> block = {};    // the last block's calls
+  std::string why_not = "";                        // a rival that failed when timed: it is called no more
+  bool takes_part() const { return why_not.empty(); }
   double block_s() const { return std::sqrt(block[0].device_s * block[1].device_s); }
 };
 
 class Measurement {
  public:
   Measurement(const Climb& climb, const Verified& verified) : climb_(climb), rng_(0) {
-    add(climb, verified);
+    add(climb.candidate_path, climb, verified);
+    const std::string& workload = own().c.name.name;
     for (const auto& rival : climb.rivals) {
+      std::string name = rival->candidate_path;
+      if (rival->torch && rival->torch->style.contains(workload)) name += " " + rival->torch->style.at(workload);
       for (const Verified& other : rival->verified)
-        if (rival->real[other.real].name.name == own().c.name.name) add(*rival, other);
+        if (rival->real[other.real].name.name == workload) add(name, *rival, other);
+      if (contestants_.back().climb.candidate_path != rival->candidate_path && rival->torch && rival->torch->why_not.contains(workload))
+        timing_.rivals.push_back({rival->candidate_path, std::nullopt, rival->torch->why_not.at(workload), false});
     }
     rng_ = Rng(climb.seed).fork("timed " + own().c.name.name);
     timing_.workload = own().c.name;
@@ -103,11 +111,13 @@ class Measurement {
       for (int i = 0; i < kBlocks && !outcome_; ++i) {
         KW_TRY_VOID(block(i));
         for (const device::CallReport& report : own().block) calls.push_back(report.device_s);
-        for (size_t k = 0; k < contestants_.size(); ++k) blocks[k].push_back(contestants_[k].block_s() / own().block_s());
+        for (size_t k = 0; k < contestants_.size(); ++k)
+          if (contestants_[k].takes_part()) blocks[k].push_back(contestants_[k].block_s() / own().block_s());
       }
       if (outcome_) break;
       cold.push_back(median_of(calls));
-      for (size_t k = 0; k < contestants_.size(); ++k) ratios[k].push_back(median_of(blocks[k]));
+      for (size_t k = 0; k < contestants_.size(); ++k)
+        if (contestants_[k].takes_part()) ratios[k].push_back(median_of(blocks[k]));
       if (own().may_repeat) KW_TRY_VOID(batch(cold.back(), warm));
       look_at_conditions();
     }
@@ -116,7 +126,13 @@ class Measurement {
     if (clocks) {
       timing_.cold_s = widened(interval_of(cold), kTick_s / interval_of(cold).middle);
       if (own().may_repeat) timing_.warm_s = interval_of(warm);
-      for (size_t k = 1; k < contestants_.size(); ++k) timing_.rivals.push_back({contestants_[k].climb.candidate_path, widened(interval_of(ratios[k]), kTick_s / timing_.cold_s.middle)});
+    }
+    for (size_t k = 1; k < contestants_.size(); ++k) {
+      const Contestant& rival = contestants_[k];
+      Ratio ratio{rival.name, std::nullopt, rival.why_not, !rival.climb.torch};
+      if (clocks && rival.takes_part()) ratio.cold = widened(interval_of(ratios[k]), kTick_s / timing_.cold_s.middle);
+      if (!clocks && rival.takes_part()) ratio.why = "this device has no clock";
+      timing_.rivals.push_back(std::move(ratio));
     }
     return beyond_physics();
   }
@@ -126,14 +142,16 @@ class Measurement {
   device::Device& gpu() const { return *climb_.options.gpu; }
   Contestant& own() { return contestants_[0]; }
 
-  void add(const Climb& climb, const Verified& verified) { contestants_.push_back({climb, climb.real[verified.real], verified.outputs}); }
+  void add(std::string name, const Climb& climb, const Verified& verified) {
+    contestants_.push_back({std::move(name), climb, climb.real[verified.real], verified.outputs});
+  }
 
   Status prepare() {
     KW_TRY(const auto inputs, problem::make_inputs(climb_.problem, own().c.workload, input_seed(climb_, own().c)));
     for (Contestant& contestant : contestants_) {
       device::LoadOptions load;
       load.track_initialised = false;
-      KW_TRY(contestant.loaded, gpu().load(contestant.c.plan, load));
+      KW_TRY(contestant.loaded, contestant.climb.options.gpu->load(contestant.c.plan, load));
       KW_TRY_VOID(write_inputs(*contestant.loaded, climb_.problem, contestant.c, inputs));
       const auto& buffers = contestant.c.plan.buffers;
       contestant.may_repeat = std::none_of(buffers.begin(), buffers.end(), [](const plan::Buffer& b) { return b.role == plan::Role::kInOut; });
@@ -155,7 +173,13 @@ class Measurement {
 
   // One call of a contestant: its outputs are as they should be, or there is an outcome.
   Result<device::CallReport> call(Contestant& contestant) {
-    KW_TRY(device::CallReport report, contestant.loaded->call(options_));
+    if (!contestant.takes_part()) return device::CallReport();
+    auto called = contestant.loaded->call(options_);
+    if (!called && &contestant != &own()) {
+      contestant.why_not = called.error().message;
+      return device::CallReport();
+    }
+    KW_TRY(device::CallReport report, std::move(called));
     ++timing_.calls;
     device::RunReport as_run;
     as_run.completed = report.completed;
@@ -164,7 +188,7 @@ class Measurement {
     if (!failed && options_.turn == 0 && report.outputs != contestant.right) {
       failed = suspect("every timed output", "a timed call's output is not the one that was compared with the reference for the same inputs");
     }
-    if (failed) KW_TRY_VOID(against(contestant, std::move(*failed)));
+    if (failed) against(contestant, std::move(*failed));
     return report;
   }
 
@@ -185,8 +209,8 @@ class Measurement {
     }
     options_.afresh = false;
     for (Contestant& contestant : contestants_) {
-      if (contestant.block[0].outputs != contestant.block[1].outputs)
-        KW_TRY_VOID(against(contestant, suspect("every timed output", "two timed calls with the same inputs, at different addresses, gave different bits")));
+      if (contestant.takes_part() && contestant.block[0].outputs != contestant.block[1].outputs)
+        against(contestant, suspect("every timed output", "two timed calls with the same inputs, at different addresses, gave different bits"));
     }
     return {};
   }
@@ -215,7 +239,8 @@ class Measurement {
     seen.sm_mhz_high = std::max(seen.sm_mhz_high, now.sm_mhz);
     seen.power_w = std::max(seen.power_w, now.power_w);
     seen.temperature_c = std::max(seen.temperature_c, now.temperature_c);
-    seen.other_processes = std::max(seen.other_processes, now.other_processes);
+    const auto torch = std::count_if(climb_.rivals.begin(), climb_.rivals.end(), [](const auto& rival) { return rival->torch.has_value(); });
+    seen.other_processes = std::max(seen.other_processes, now.other_processes - static_cast<int>(torch));   // those that only wait are ours
     for (const std::string& reason : now.slowed_by)
       if (std::find(seen.slowed_by.begin(), seen.slowed_by.end(), reason) == seen.slowed_by.end()) seen.slowed_by.push_back(reason);
   }
@@ -224,7 +249,9 @@ class Measurement {
     const auto count = static_cast<int>(cold.size());
     if (count < kFewestGroups) return false;
     if (count >= kMostGroups || spent_s > climb_.options.time_budget_s) return true;
-    return interval_of(cold).width() < kNarrow && std::all_of(ratios.begin(), ratios.end(), [](const auto& r) { return interval_of(r).width() < kNarrow; });
+    for (size_t k = 0; k < ratios.size(); ++k)
+      if (contestants_[k].takes_part() && interval_of(ratios[k]).width() >= kNarrow) return false;
+    return interval_of(cold).width() < kNarrow;
   }
 
   std::optional<Outcome> beyond_physics() {
@@ -236,10 +263,13 @@ class Measurement {
   Outcome suspect(const char* defence, std::string evidence) { return Suspect{own().c.name, defence, std::move(evidence)}; }
 
   // What a rival does wrong is no verdict on the candidate.
-  Status against(const Contestant& contestant, Outcome outcome) {
-    if (&contestant != &own()) return fail(ErrorCode::kInvalid, "{} cannot be a rival: when timed, it is {}", contestant.climb.candidate_path, name_of(outcome));
-    outcome_ = std::move(outcome);
-    return {};
+  void against(Contestant& contestant, Outcome outcome) {
+    if (&contestant == &own()) {
+      outcome_ = std::move(outcome);
+      return;
+    }
+    const auto* suspect = std::get_if<Suspect>(&outcome);
+    contestant.why_not = fmt::format("when timed, it is {}{}", name_of(outcome), suspect == nullptr ? "" : ": " + suspect->evidence);
   }
 
   const Climb& climb_;

@@ -81,12 +81,14 @@ class ScriptedDevice final : public device::Device {
   explicit ScriptedDevice(Script script) : script_(std::move(script)) {}
   device::Capabilities capabilities() const override { return {.name = "scripted", .times = true, .dram_bytes_per_s = bandwidth}; }
   Result<std::unique_ptr<device::LoadedPlan>> load(plan::Plan plan, const device::LoadOptions& options) override {
+    if (instead) plan = instead(plan);
     KW_TRY(auto inner, inner_->load(std::move(plan), options));
     return std::unique_ptr<device::LoadedPlan>(std::make_unique<ScriptedPlan>(std::move(inner), count, script_));
   }
   device::Conditions conditions() override { return {.sm_mhz = 1000.0 + count % 7, .slowed_by = {"power cap"}}; }
   double bandwidth = 1e9;   // 512 bytes take half a microsecond
   int count = 0;
+  std::function<plan::Plan(const plan::Plan&)> instead;
 
  private:
   std::unique_ptr<device::Device> inner_ = device::make_emulator();
@@ -96,7 +98,7 @@ class ScriptedDevice final : public device::Device {
 class Time : public testing::Test {
  protected:
   // The rung's result; figures are in climb_.times.
-  RungResult time(Script script, double bandwidth = 1e9) {
+  RungResult time(Script script, double bandwidth = 1e9, std::vector<Script> rivals = {}) {
     auto problem = problem::parse_problem(kProblem, "case");
     if (!problem) {
       ADD_FAILURE() << format_error(problem.error());
@@ -131,6 +133,13 @@ class Time : public testing::Test {
       std::memcpy(y.data() + 4 * i, &twice, 4);
     }
     climb_.verified.push_back({0, {device::fingerprint_of(y, fingerprint_key(climb_))}});
+    for (Script& rival : rivals) {
+      Climb& other = *climb_.rivals.emplace_back(std::make_shared<Climb>(climb_));
+      other.rivals.clear();
+      other.candidate_path = "PyTorch";
+      other.torch.emplace().style["all"] = "in f32";
+      other.options.gpu = std::make_shared<ScriptedDevice>(std::move(rival));
+    }
     auto result = time_rung(climb_);
     EXPECT_TRUE(result) << format_error(result.error());
     return result ? std::move(*result) : RungResult{};
@@ -205,6 +214,74 @@ TEST_F(Time, OneBatchThatTheHostHeldUpIsNoDisagreement) {
               if (!options.cold && ++batches == 3) report.host_s *= 4;
             })),
             "");
+}
+
+TEST_F(Time, ARivalOnADeviceOfItsOwnIsCalledInTurn) {
+  std::string order;
+  const RungResult result = time([&](const device::CallOptions& options, int, device::CallReport&) { order += options.cold ? "a" : ""; }, 1e9,
+                                 {[&](const device::CallOptions&, int, device::CallReport& report) {
+                                   report.device_s *= 2;
+                                   order += "b";
+                                 }});
+  ASSERT_FALSE(result.failed) << defence(result);
+  ASSERT_EQ(climb_.times.at(0).rivals.size(), 1u);
+  const Ratio& ratio = climb_.times[0].rivals[0];
+  EXPECT_EQ(ratio.rival, "PyTorch in f32");
+  EXPECT_FALSE(ratio.sealed);
+  ASSERT_TRUE(ratio.cold);
+  EXPECT_TRUE(ratio.cold->contains(2)) << ratio.cold->low << " " << ratio.cold->high;
+  EXPECT_TRUE(order.ends_with("abbabaababbabaab")) << order.substr(order.size() - 16);
+}
+
+TEST_F(Time, ARivalThatFailsWhenTimedHasNoTimeAndIsNoVerdict) {
+  const auto why_not = [&](Script rival) {
+    const RungResult result = time([](const device::CallOptions&, int, device::CallReport&) {}, 1e9, {std::move(rival)});
+    EXPECT_FALSE(result.failed) << defence(result);
+    const Ratio& ratio = climb_.times.at(0).rivals.at(0);
+    EXPECT_FALSE(ratio.cold);
+    EXPECT_GE(climb_.times[0].groups, 8) << "the candidate's own time is measured all the same";
+    return ratio.why;
+  };
+  EXPECT_NE(why_not([](const device::CallOptions& options, int, device::CallReport& report) {
+              if (options.turn == 0) report.outputs[0].second ^= 1;
+            }).find("compared with the reference"),
+            std::string::npos);
+  EXPECT_NE(why_not([](const device::CallOptions&, int count, device::CallReport& report) {
+              if (count == 40) report.outputs[0].second ^= 1;
+            }).find("different bits"),
+            std::string::npos);
+  EXPECT_EQ(why_not([](const device::CallOptions&, int count, device::CallReport& report) { report.completed = count < 40; }), "when timed, it is timeout");
+}
+
+// A plan for PyTorch has no steps: here the candidate's stand for what PyTorch computes, where it is right.
+TEST_F(Time, PyTorchIsTheFastestOfWhatIsRight) {
+  (void)time([](const device::CallOptions&, int, device::CallReport&) {});
+  climb_.verified.clear();
+  const plan::Plan right = climb_.real[0].plan;
+  const auto verified_as = [&](const std::string& right_styles, const std::string& fast_style) {
+    std::string style;
+    const auto device = std::make_shared<ScriptedDevice>([&](const device::CallOptions&, int, device::CallReport& report) { report.device_s *= style == fast_style ? 1 : 3; });
+    device->instead = [&](const plan::Plan& plan) {
+      style = plan.candidate.substr(6, plan.candidate.find(',') - 6);
+      return right_styles.find(style) == std::string::npos ? plan : right;
+    };
+    climb_.rivals = {std::make_shared<Climb>()};
+    Climb& rival = *climb_.rivals[0];
+    rival.problem = climb_.problem;
+    rival.seed = climb_.seed;
+    rival.options.gpu = device;
+    rival.torch.emplace();
+    const auto full = full_rung(climb_);
+    EXPECT_TRUE(full && !full->failed);
+    EXPECT_EQ(rival.real.size(), rival.verified.size());
+    return rival.verified.empty() ? rival.torch->why_not["all"] : rival.torch->style["all"];
+  };
+  EXPECT_EQ(verified_as("stored wide", "stored"), "in the stored dtypes");
+  EXPECT_EQ(verified_as("stored wide", "wide"), "in f32");
+  EXPECT_EQ(verified_as("wide", "stored"), "in f32");
+  const std::string why = verified_as("", "wide");
+  EXPECT_NE(why.find("computing in the stored dtypes: y[0] = "), std::string::npos) << why;
+  EXPECT_NE(why.find("in f32: y[0] = "), std::string::npos) << why;
 }
 
 TEST_F(Time, FasterThanMemoryIsSuspect) {

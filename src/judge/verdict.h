@@ -61,7 +61,7 @@ struct Options {
   int schedules = 6;                   // besides the first
   std::string cache_dir;               // empty: the default one
   bool time = false;                   // rung time too, where there is a gpu
-  std::vector<std::string> against;    // paths of candidates to time it against, in the same run
+  std::vector<std::string> against;    // candidates to time it against in the same run, by path; "eager", "compile": PyTorch
   double time_budget_s = 4;            // of measuring one workload; it ends sooner once the interval is narrow
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
   bool gpu_elsewhere = false;          // real workloads are recorded as with `gpu`, for a GPU that is not here (bundle.h)
@@ -144,10 +144,12 @@ struct Suspect {                // right, but measured as nothing honest can be:
   std::string defence;          // "two clocks", "physical floor", "every timed output"
   std::string evidence;
 };
-// Another candidate's time over this one's, of calls in turn: above 1 this one is the faster.
+// A rival's time over this one's, of calls in turn: above 1 this one is the faster.
 struct Ratio {
-  std::string rival;
-  Interval cold;
+  std::string rival;                   // a candidate's path, or "PyTorch 2.11.0 eager" and what it computes in
+  std::optional<Interval> cold;        // none: `why` it has no time that counts
+  std::string why = "";
+  bool sealed = true;                  // judged as candidates are; false: outside of the jail, only its outputs are compared
 };
 // How fast one real workload was. Times are of a call: all steps of the plan.
 struct Timing {

@@ -97,7 +97,8 @@ Json json_of(const Interval& interval) {
 
 Json json_of(const Timing& t) {
   Json rivals = Json::array();
-  for (const Ratio& ratio : t.rivals) rivals.push_back({{"rival", ratio.rival}, {"cold", json_of(ratio.cold)}});
+  for (const Ratio& ratio : t.rivals)
+    rivals.push_back({{"rival", ratio.rival}, {"sealed", ratio.sealed}, {"cold", ratio.cold ? json_of(*ratio.cold) : Json(nullptr)}, {"why", ratio.why}});
   return Json{{"workload", json_of(t.workload)},
               {"cold_s", t.groups > 0 ? json_of(t.cold_s) : Json(nullptr)},
               {"warm_s", t.warm_s ? json_of(*t.warm_s) : Json(nullptr)},
