@@ -75,14 +75,14 @@ TEST_F(Evaluate, TheWorstWorkloadIsReported) {
   EXPECT_GT(correct.outputs[0].metrics.budget_used, 0);
 }
 
-// Any device will do where a GPU is meant.
+// Any device will do where a GPU is meant. The real workload is too dear to be run on the emulator as a shape.
 TEST_F(Evaluate, RealWorkloadsRunWhereAGpuIsGiven) {
   EXPECT_EQ(judge(7).ladder[static_cast<size_t>(Rung::kFull)].status, RungReport::Status::kNotRun);
   Options options;
   options.seed = 7;
   options.cache_dir = *folder_ / "cache";
   options.gpu = device::make_emulator();
-  auto with_real = problem::parse_problem(std::string(kProblem) + "  real all: N=4099 \"a test\"\n  real dear: N=1000000000000 \"a test\"\n", "case");
+  auto with_real = problem::parse_problem(std::string(kProblem) + "  real all: N=600011 \"a test\"\n  real dear: N=1000000000000 \"a test\"\n", "case");
   ASSERT_TRUE(with_real) << format_error(with_real.error());
   const auto verdict = evaluate(*with_real, *folder_ / "c.cu", options);
   ASSERT_TRUE(verdict) << format_error(verdict.error());
@@ -126,9 +126,9 @@ TEST_F(Evaluate, WhatIsWrongAtRealSizesOnlyIsWrongOnTheGpu) {
   std::string text = kCandidate;
   const std::string right = "KW_ENTRY(kw::In x, kw::Out y, cudaStream_t s) {";
   ASSERT_NE(text.find(right), std::string::npos);
-  text.replace(text.find(right), right.size(), right + "\n  if (x.size() == 4099) { cudaMemsetAsync(y.data<float>(), 0, 4099 * 4, s); return; }");
+  text.replace(text.find(right), right.size(), right + "\n  if (x.size() == 600011) { cudaMemsetAsync(y.data<float>(), 0, 600011 * 4, s); return; }");
   ASSERT_TRUE(write_file(*folder_ / "c.cu", text));
-  auto with_real = problem::parse_problem(std::string(kProblem) + "  real all: N=4099 \"a test\"\n", "case");
+  auto with_real = problem::parse_problem(std::string(kProblem) + "  real all: N=600011 \"a test\"\n", "case");
   ASSERT_TRUE(with_real) << format_error(with_real.error());
   Options options;
   options.cache_dir = *folder_ / "cache";
