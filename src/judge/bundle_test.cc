@@ -35,7 +35,7 @@ reference:
 workloads:
   smallest one: N=1
   shape large: N=3000, x ~ uniform(0, 1)
-  real all: N=4099 "a test"
+  real all: N=600011 "a test"
 )";
 // What stands at /*1*/ is for the mistakes.
 constexpr const char* kCandidate = R"(#include <kernelwright/candidate.h>
@@ -78,7 +78,7 @@ class Worker : public testing::Test {
     const TempDir& folder = *folder_;
     ASSERT_TRUE(write_file(folder / "p.problem", kProblem));
     ASSERT_TRUE(write_file(folder / "right.cu", kCandidate));
-    ASSERT_TRUE(write_file(folder / "real.cu", with("if (x.size() == 4099) { cudaMemsetAsync(y.data<float>(), 0, 4099 * 4, s); return; }")));
+    ASSERT_TRUE(write_file(folder / "real.cu", with("if (x.size() == 600011) { cudaMemsetAsync(y.data<float>(), 0, 600011 * 4, s); return; }")));
     ASSERT_TRUE(write_file(folder / "decided.cu", with("this is not C++;")));
     std::vector<Fixture> fixtures;
     for (const char* name : {"right", "real", "decided"}) {
