@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 
 #include "command/command.h"
+#include "device/calibration.h"
 #include "device/device_process.h"
 
 namespace kw::command {
@@ -24,10 +25,42 @@ Result<int> serve(const Invocation& invocation, const Output&) {
                                                                : Result<std::unique_ptr<device::Device>>(device::make_emulator()));
 }
 
+std::string quantity(double value, std::string_view unit) {
+  if (unit == "s") return fmt::format("{:.2f} us", 1e6 * value);
+  for (const auto& [size, prefix] : {std::pair{1e12, "T"}, {1e9, "G"}, {1e6, "M"}})
+    if (value >= size) return fmt::format("{:.2f} {}{}", value / size, prefix, unit);
+  return fmt::format("{:.2f} {}", value, unit);
+}
+
+Result<int> calibrate(const Invocation& invocation, const Output& output) {
+  const auto number = static_cast<size_t>(invocation.integer("gpu"));
+  KW_TRY(const auto gpus, device::list_gpus());
+  KW_TRY(const auto gpu, device::make_gpu(static_cast<int>(number)));
+  output.note(fmt::format("calibrating {} ({})\n", gpus[number].name, gpus[number].target));
+  KW_TRY(const device::Calibration calibration, device::calibrate(*gpu, gpus[number]));
+  if (invocation.flag("json")) {
+    output.out(device::to_json(calibration));
+  } else {
+    for (const device::Rate& r : calibration.rates) {
+      const std::string spec = r.specified > 0 ? fmt::format("  {:5.1f} % of {} ({})", 100 * r.median / r.specified, quantity(r.specified, r.unit), r.specified_by) : "";
+      output.out(fmt::format("{:<20} {:<24} {:>14}  ({} to {}){}\n", r.name, r.size, quantity(r.median, r.unit), quantity(r.low, r.unit), quantity(r.high, r.unit), spec));
+    }
+  }
+  KW_TRY(const std::string path, device::store(calibration));
+  output.note(fmt::format("medians and quartiles of {} calls; kept for `kw profile` in {}\n", calibration.rates.front().calls, path));
+  return 0;
+}
+
 }  // namespace
 
 std::vector<Command> device_commands() {
   return {{{"device", "list"}, "list this machine's GPUs", "", {}, list},
+          {{"device", "calibrate"},
+           "measure what a GPU's memory, arithmetic and launches really do",
+           "With small kernels, in some seconds; the result is kept where `kw profile` finds it for the GPU's architecture.",
+           {{"gpu", ArgumentKind::kInteger, false, false, "0", "which GPU, by its number in `kw device list`", {}},
+            {"json", ArgumentKind::kFlag, false, false, "", "print JSON instead of lines", {}}},
+           calibrate},
           {{"device", "serve"},
            "execute plans for another kw, over file descriptor 3; kw starts this itself",
            "",

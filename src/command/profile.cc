@@ -48,6 +48,7 @@ Result<int> run(const Invocation& invocation, const Output& output) {
   options.threads = static_cast<int>(invocation.integer("threads"));
   options.deadline_s = invocation.real("deadline", options.deadline_s);
   KW_TRY_VOID(add_gpu(invocation, options));
+  options.calibration = device::stored_calibration(options.target);
   KW_TRY(const auto profile, profile::profile(problem, invocation.text("candidate"), options));
   output.out(invocation.flag("json") ? profile::to_json(profile) : profile::page(profile));
   return 0;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "device/device.h"
+#include "device/calibration.h"
 #include "profile/subject.h"
 
 namespace kw::profile {
@@ -22,6 +22,7 @@ struct Options {
   double deadline_s = 60;        // of the emulated workload
   // Also measure the profiled workload there; the estimate is for that GPU's memory. `target` should be its architecture.
   std::shared_ptr<device::Device> gpu;
+  std::optional<device::Calibration> calibration;   // peaks of a device of the target's architecture
 };
 
 // `problem` must outlive the result.

@@ -10,6 +10,8 @@ namespace {
 
 double of(uint64_t n) { return static_cast<double>(n); }
 
+std::string source_of(const Roofline& roofline) { return roofline.measured_on.empty() ? "specification" : "calibration"; }
+
 class List {
  public:
   std::string kernel;
@@ -17,6 +19,9 @@ class List {
   void measured(std::string name, double value, std::string unit, std::string source) { add(std::move(name), value, std::move(unit), std::move(source), Grade::kMeasured); }
   void estimated(std::string name, double value, std::string unit, std::string source = "estimate") {
     add(std::move(name), value, std::move(unit), std::move(source), Grade::kEstimated);
+  }
+  void peak(std::string name, double value, std::string unit, const Roofline& roofline) {
+    add(std::move(name), value, std::move(unit), source_of(roofline), roofline.measured_on.empty() ? Grade::kExact : Grade::kMeasured);
   }
   std::vector<Metric> metrics;
 
@@ -31,12 +36,12 @@ void of_candidate(const Subject& subject, const Roofline& roofline, List& list) 
   list.exact("operations", roofline.operations, "", "problem");
   list.exact("operations of matrix products", roofline.matmul_operations, "", "problem");
   list.exact("operations per byte", roofline.intensity(), "", "problem");
-  list.exact("peak of DRAM", roofline.bytes_per_second, "B/s", "specification");
-  list.exact(fmt::format("peak of {}", roofline.peak), roofline.operations_per_second, "1/s", "specification");
-  list.exact("operations per byte at which both peaks meet", roofline.ridge(), "", "specification");
+  list.peak("peak of DRAM", roofline.bytes_per_second, "B/s", roofline);
+  list.peak(fmt::format("peak of {}", roofline.peak), roofline.operations_per_second, "1/s", roofline);
+  list.peak("operations per byte at which both peaks meet", roofline.ridge(), "", roofline);
   list.exact("launches", of(subject.launches), "", "plan");
   list.exact("fills and copies", of(subject.other_steps), "", "plan");
-  list.estimated("time of all the reference's work at the peaks", roofline.floor_seconds(), "s", "specification");
+  list.estimated("time of all the reference's work at the peaks", roofline.floor_seconds(), "s", source_of(roofline));
   list.estimated("time", subject.seconds, "s");
   if (!subject.measured) return;
   list.measured("time, cold", subject.measured->seconds, "s", subject.device->name);

@@ -16,7 +16,8 @@ std::string_view name_of(Grade grade) {
 Result<Profile> profile(const problem::Problem& problem, const std::string& candidate, const Options& options) {
   Profile out;
   KW_TRY(out.subject, collect(problem, candidate, options));
-  out.roofline = roofline(out.subject);
+  out.roofline = roofline(out.subject, options.calibration);
+  if (options.calibration) out.subject.notes.push_back(fmt::format("the class has its peaks from {}, calibrated; the estimate has those of the {}", options.calibration->device, out.subject.target->part.product));
   out.advice = advise(out.subject, out.roofline);
   out.metrics = metrics_of(out.subject, out.roofline);
   return out;

@@ -36,7 +36,8 @@ std::string to_json(const Profile& profile) {
   out["class"] = {{"name", name_of(r.by_problem)}, {"by_counters", name_of(r.by_counters)}, {"bound", name_of(r.bound)},
                   {"conflict", r.conflict.empty() ? ordered_json(nullptr) : ordered_json(r.conflict)}};
   out["roofline"] = {{"bytes", r.bytes}, {"operations", r.operations}, {"matmul_operations", r.matmul_operations}, {"intensity", r.intensity()},
-                     {"ridge", r.ridge()}, {"peak", r.peak}, {"operations_per_second", r.operations_per_second}, {"bytes_per_second", r.bytes_per_second}};
+                     {"ridge", r.ridge()}, {"peak", r.peak}, {"operations_per_second", r.operations_per_second}, {"bytes_per_second", r.bytes_per_second},
+                     {"measured_on", r.measured_on.empty() ? ordered_json(nullptr) : ordered_json(r.measured_on)}};
   out["time"] = {{"seconds", s.seconds}, {"floor_seconds", r.floor_seconds()}, {"grade", name_of(Grade::kEstimated)}};
   out["measured"] = nullptr;
   if (s.measured) {

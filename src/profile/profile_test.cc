@@ -150,6 +150,29 @@ TEST(Roofline, APointwiseProblemIsMemoryBound) {
   EXPECT_DOUBLE_EQ(r.floor_seconds(), r.bytes / 2039e9);
 }
 
+TEST(Roofline, MeasuredPeaksTakeThePlaceOfSpecifiedOnes) {
+  const problem::Problem problem = matrix_problem();
+  Subject subject;
+  subject.problem = &problem;
+  subject.target = &a100();
+  subject.cost = *problem::cost_of(problem, *problem.find_workload("large"));
+  device::Calibration measured{"an A100", "sm_80", {{"DRAM read", "B/s", "1 GiB", 1700e9}, {"DRAM read", "B/s", "4 GiB", 1800e9}, {"fp16 mma.sync", "op/s", "", 290e12}}};
+  const Roofline r = roofline(subject, measured);
+  EXPECT_EQ(r.measured_on, "an A100");
+  EXPECT_EQ(r.bytes_per_second, 1800e9) << "of the best size";
+  EXPECT_DOUBLE_EQ(r.compute_seconds, r.operations / 19.5e12) << "what was not measured is as specified";
+  subject.matmul_dtype = tensor::DType::kF16;
+  subject.cost.operations = subject.cost.matmul_operations = 1e12;
+  EXPECT_DOUBLE_EQ(roofline(subject, measured).compute_seconds, 1e12 / 290e12);
+  subject.target = *arch::find_target("sm_90");
+  EXPECT_DOUBLE_EQ(roofline(subject, measured).compute_seconds, 1e12 / 989.4e12) << "where wgmma is faster";
+  const auto list = metrics_of(subject, roofline(subject, measured));
+  const auto peak = std::find_if(list.begin(), list.end(), [](const Metric& m) { return m.name == "peak of DRAM"; });
+  ASSERT_NE(peak, list.end());
+  EXPECT_EQ(peak->grade, Grade::kMeasured);
+  EXPECT_EQ(peak->source, "calibration");
+}
+
 TEST(Tools, HaveNamesOfTheirOwn) {
   for (const Tool& tool : tools()) {
     EXPECT_NE(tool.of_kernel == nullptr, tool.of_candidate == nullptr) << tool.name;

@@ -43,20 +43,28 @@ std::string_view name_of(Class each) {
 
 double Roofline::floor_seconds() const { return std::max(memory_seconds, compute_seconds); }
 
-Roofline roofline(const Subject& subject) {
+Roofline roofline(const Subject& subject, const std::optional<device::Calibration>& measured) {
   Roofline out;
   const arch::ReferencePart& part = subject.target->part;
+  const auto peak = [&](const char* name, double specified) {
+    const device::Rate* rate = measured ? measured->best(name) : nullptr;
+    return rate != nullptr ? rate->median : specified;
+  };
+  if (measured) out.measured_on = measured->device;
   out.bytes = subject.cost.input_bytes + subject.cost.output_bytes;
   out.operations = subject.cost.operations;
   out.matmul_operations = subject.cost.matmul_operations;
-  out.bytes_per_second = part.dram_gbps * 1e9;
+  out.bytes_per_second = peak("DRAM read", part.dram_gbps * 1e9);
   const bool f64 = subject.has_dtype(tensor::DType::kF64);
-  const double scalar = (f64 && part.fp64_tflops > 0 ? part.fp64_tflops : part.fp32_tflops) * 1e12;
+  const double scalar = f64 && part.fp64_tflops > 0 ? peak("fp64 FMA", part.fp64_tflops * 1e12) : peak("fp32 FMA", part.fp32_tflops * 1e12);
   out.peak = f64 ? "fp64" : "fp32";
   double matrix = scalar;
   if (subject.matmul_dtype) {
-    if (const double peak = tensor_peak(*subject.target, *subject.matmul_dtype); peak > scalar) {
-      matrix = peak;
+    const bool by_mma = subject.target->number() < 90 || subject.target->number() >= 120;
+    const tensor::DType dtype = *subject.matmul_dtype;
+    const char* probe = by_mma && dtype == tensor::DType::kF16 ? "fp16 mma.sync" : by_mma && dtype == tensor::DType::kBF16 ? "bf16 mma.sync" : "";
+    if (const double most = peak(probe, tensor_peak(*subject.target, dtype)); most > scalar) {
+      matrix = most;
       out.peak = fmt::format("tensor cores, {}", tensor::name_of(*subject.matmul_dtype));
     }
   }

@@ -2,6 +2,8 @@
 //
 //   by the problem   time to move every input and output byte once at the specified rate, against the time to compute the
 //                    reference's operations at the peak for its dtypes (tensor cores for matrix products)
+//                    specified, or measured where a calibration of such a device is at hand (then tensor cores stay at the
+//                    specification where mma.sync is not their fastest instruction: from sm_90 to sm_110)
 //   by counters      the resources of estimate.h, all kernels together
 // One time twice the other or more: memory or compute; else mixed. Both below two launches: latency. When the two disagree,
 // the problem is right: counters describe the candidate's faults (KernelPro, 2026, found that rule to serve better).
@@ -12,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "device/calibration.h"
 #include "profile/subject.h"
 
 namespace kw::profile {
@@ -22,6 +25,7 @@ std::string_view name_of(Class each);   // "memory-bound"
 struct Roofline {
   double bytes = 0, operations = 0, matmul_operations = 0;
   double bytes_per_second = 0, operations_per_second = 0;   // operations: harmonic mean of what each kind of them may use
+  std::string measured_on;           // the device that the peaks are measured on; empty: as specified
   std::string peak;                  // what the operations run on: "fp32", "tensor cores, f16"
   double memory_seconds = 0, compute_seconds = 0;
   double intensity() const { return bytes > 0 ? operations / bytes : 0; }
@@ -32,6 +36,6 @@ struct Roofline {
   std::string conflict;              // empty: both agree
 };
 
-Roofline roofline(const Subject& subject);
+Roofline roofline(const Subject& subject, const std::optional<device::Calibration>& measured = std::nullopt);
 
 }  // namespace kw::profile

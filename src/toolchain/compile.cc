@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "arch/target.h"
+#include "base/cache_folder.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/jail.h"
@@ -82,14 +82,9 @@ Status check_flag(const std::string& flag) {
 
 Result<std::string> cache_folder(const CompileOptions& options) {
   std::string folder = options.cache_folder;
-  const auto environment = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string() : std::string(value);
-  };
-  if (folder.empty()) folder = environment("KW_CACHE");
-  if (folder.empty() && !environment("XDG_CACHE_HOME").empty()) folder = environment("XDG_CACHE_HOME") + "/kernelwright";
-  if (folder.empty() && !environment("HOME").empty()) folder = environment("HOME") + "/.cache/kernelwright";
-  if (folder.empty()) return fail(ErrorCode::kNotFound, "there is no folder for the cache; set KW_CACHE or HOME");
+  if (folder.empty()) {
+    KW_TRY(folder, kw::cache_folder());
+  }
   std::error_code ignored;
   folder = fs::absolute(folder, ignored).string();
   KW_TRY_VOID(make_folder(folder + "/compiled"));
