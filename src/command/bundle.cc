@@ -83,6 +83,8 @@ Result<int> worker(const Invocation& invocation, const Output& output) {
   options.threads = static_cast<int>(invocation.integer("threads"));
   options.jobs = static_cast<int>(invocation.integer("jobs"));
   options.time = invocation.flag("time");
+  options.energy = invocation.flag("energy");
+  if (options.energy && !options.time) return fail(ErrorCode::kInvalid, "--energy without --time: it is measured beside times; add --time, or leave it out");
   if (options.time && invocation.flag("emulator")) return fail(ErrorCode::kInvalid, "--time with --emulator: times are a GPU's; leave one of them out");
   if (invocation.flag("emulator")) {
     options.gpu = device::make_emulator();
@@ -136,6 +138,7 @@ std::vector<Command> bundle_commands() {
             {"gpu", ArgumentKind::kInteger, false, false, "0", "which GPU, by its number in `kw device list`", {}},
             {"emulator", ArgumentKind::kFlag, false, false, "", "run on the emulator instead, real workloads left out that are too large for it", {}},
             {"time", ArgumentKind::kFlag, false, false, "", "also measure the real workloads; candidates then come one by one", {}},
+            {"energy", ArgumentKind::kFlag, false, false, "", "with --time: also joules a call, which takes some 25 s more for each real workload", {}},
             {"jobs", ArgumentKind::kInteger, false, false, "0", "candidates at once; 0: one per core", {}},
             {"threads", ArgumentKind::kInteger, false, false, "0", "host threads of each candidate; 0: one", {}},
             junit,

@@ -22,6 +22,7 @@ Result<judge::Options> options_of(const Invocation& invocation) {
     KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
   }
   options.time = invocation.flag("time");
+  options.energy = invocation.flag("energy");
   const std::string against = invocation.text("against");
   for (std::string_view rest = against; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
@@ -29,6 +30,7 @@ Result<judge::Options> options_of(const Invocation& invocation) {
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   if (!options.against.empty() && !options.time) return fail(ErrorCode::kInvalid, "--against without --time: rivals are measured; add --gpu --time, or leave it out");
+  if (options.energy && !options.time) return fail(ErrorCode::kInvalid, "--energy without --time: it is measured beside times; add --gpu --time, or leave it out");
   if (options.time && !options.gpu) return fail(ErrorCode::kInvalid, "--time without --gpu: times are a GPU's; add --gpu, or leave --time out");
   return options;
 }
@@ -89,7 +91,7 @@ Status check_options(const Invocation& invocation) {
     if (invocation.has(name) && !invocation.has("suite")) return refuse(name);
   for (const char* name : {"json", "evidence", "against"})
     if (invocation.has(name) && (invocation.has("suite") || invocation.has("recheck"))) return refuse(name);
-  for (const char* name : {"seed", "gpu", "time"})
+  for (const char* name : {"seed", "gpu", "time", "energy"})
     if (invocation.has(name) && invocation.has("recheck")) return refuse(name);
   return {};
 }
@@ -153,6 +155,7 @@ Command judge_command() {
            {"evidence", ArgumentKind::kPath, false, false, "", "keep the verdict, the problem and the candidate in this store", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "run every workload on this machine's GPU too, the real ones included", {}},
            {"time", ArgumentKind::kFlag, false, false, "", "with --gpu: also measure the real workloads", {}},
+           {"energy", ArgumentKind::kFlag, false, false, "", "with --time: also joules a call, which takes some 25 s more for each real workload", {}},
            {"against", ArgumentKind::kPath, false, false, "", "with --time: what to time it against, call by call: another candidate, or PyTorch by `eager` or `compile`; several with commas between", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print the verdict as JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},

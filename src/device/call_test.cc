@@ -91,6 +91,21 @@ TEST_P(TimedCall, RunEveryStepInItsOrder) {
   }
 }
 
+// Where it can be had: the plan's one kernel, of which events show more, and no less after calls that were not traced.
+TEST_P(TimedCall, ATraceIsGivenOrTheReasonWhyNot) {
+  auto loaded = device_->load(add_plan(kCount));
+  ASSERT_TRUE(loaded);
+  ASSERT_TRUE((*loaded)->write("x", bytes_of(ramp())));
+  for (const bool trace : {true, false, true}) {
+    const auto called = (*loaded)->call({.key = 3, .trace = trace});
+    ASSERT_TRUE(called) << format_error(called.error());
+    EXPECT_TRUE(called->completed);
+    EXPECT_EQ(called->outputs.size(), 1u);
+    EXPECT_EQ(called->traced_s > 0 || !called->untraced.empty(), trace) << called->untraced;
+    EXPECT_LE(called->traced_s, called->device_s);
+  }
+}
+
 // The kernel that GPUs take fingerprints with, on the emulator.
 TEST(Fingerprint, TheKernelAgreesWithTheHostOnEverySize) {
   for (const uint32_t size : {1u, 2u, 3u, 4u, 5u, 127u, 128u, 129u, 4096u, 10007u}) {

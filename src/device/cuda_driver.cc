@@ -56,6 +56,7 @@ Result<Driver> load() {
   find(driver.event_create, "cuEventCreate");
   find(driver.event_destroy, "cuEventDestroy_v2");
   find(driver.event_record, "cuEventRecord");
+  find(driver.event_query, "cuEventQuery");
   find(driver.event_elapsed, "cuEventElapsedTime");
   find(driver.capture_begin, "cuStreamBeginCapture_v2");
   find(driver.capture_end, "cuStreamEndCapture");

@@ -22,7 +22,7 @@ struct Graph;
 struct GraphExec;
 
 enum Status : int {
-  kSuccess = 0, kOutOfMemory = 2, kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714,
+  kSuccess = 0, kOutOfMemory = 2, kNotReady = 600, kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714,
   kIllegalInstruction = 715, kMisalignedAddress = 716, kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719,
 };
 
@@ -111,6 +111,7 @@ struct Driver {
   Status (*event_create)(Event** event, unsigned flags);
   Status (*event_destroy)(Event* event);
   Status (*event_record)(Event* event, Stream* stream);
+  Status (*event_query)(Event* event);
   Status (*event_elapsed)(float* milliseconds, Event* begin, Event* end);
   Status (*capture_begin)(Stream* stream, CaptureMode mode);
   Status (*capture_end)(Stream* stream, Graph** graph);

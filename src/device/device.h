@@ -39,9 +39,15 @@ struct Capabilities {
 // What the device was like at one moment; what it does not say is 0 or empty.
 struct Conditions {
   double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;
-  double energy_j = 0;                 // since some moment in the past; counters of this kind are updated every 20 to 100 ms
   std::vector<std::string> slowed_by;  // "power cap", "thermal", …: why clocks are below their highest
   int other_processes = 0;             // that use the device too
+};
+
+// What the device drew on average, by its counter of energy: from one update of the counter to another.
+struct Power {
+  double watts = 0;                    // 0: it has no counter, or fewer than two updates were seen
+  double seconds = 0;                  // between the two
+  int updates = 0;                     // after the first, up to the last
 };
 
 struct RunOptions {
@@ -93,12 +99,17 @@ struct CallOptions {
   bool cold = true;                    // nothing of the plan's is in the L2 cache; else it has run just before
   int repeats = 1;                     // one right after the other, between the two clocks' readings; of a plan without inouts
   uint64_t key = 0;                    // of the fingerprints
+  bool trace = false;                  // of a cold call: its kernels' own times too; what is measured meanwhile may be a little longer
+  bool power = false;                  // of calls one after the other: what the device draws meanwhile, its first tenth of a second left out
   double deadline_s = 0;               // as RunOptions::deadline_s
 };
 struct CallReport {
   bool completed = false;
   double device_s = 0;                 // all repeats, between two events on the device; 0 where times mean nothing
   double host_s = 0;                   // the same by the host's clock, from the first launch to the end; 0 for cold calls
+  double traced_s = 0;                 // by the kernel activity trace, from the first step's start to the last one's end; 0: no trace
+  Power power;                         // while they ran, when asked for
+  std::string untraced;                // why a trace that was asked for is none
   std::vector<Fingerprint> outputs;    // of every buffer that is an output or inout, in the plan's order
   std::vector<emu::Finding> findings;  // as run()'s
 };
@@ -135,6 +146,11 @@ class Device {
   // `plan` is checked again here.
   virtual Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options = {}) = 0;
   virtual Conditions conditions() { return {}; }
+  // While nothing runs on it, for so many seconds: what it draws ready for work.
+  virtual Power idle_power(double seconds) {
+    (void)seconds;
+    return {};
+  }
 };
 
 struct EmulatorOptions {

@@ -217,11 +217,15 @@ class DeviceProcess final : public Device {
   Conditions conditions() override {
     Frame request;
     request.head["do"] = "conditions";
-    const auto process = living();
-    if (!process) return {};
-    const std::lock_guard lock((*process)->mutex);
-    const auto reply = (*process)->ask(request, options_.answer_s, 0);
+    const auto reply = ask(request);
     return reply ? conditions_of(reply->head) : Conditions();
+  }
+
+  Power idle_power(double seconds) override {
+    Frame request;
+    request.head = {{"do", "idle_power"}, {"seconds", seconds}};
+    const auto reply = ask(request);
+    return reply ? power_of(reply->head) : Power();
   }
 
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
@@ -241,6 +245,12 @@ class DeviceProcess final : public Device {
 
  private:
   explicit DeviceProcess(DeviceProcessOptions options) : options_(std::move(options)) {}
+
+  Result<Frame> ask(const Frame& request) {
+    KW_TRY(const std::shared_ptr<Process> process, living());
+    const std::lock_guard lock(process->mutex);
+    return process->ask(request, options_.answer_s, 0);
+  }
 
   Result<std::shared_ptr<Process>> living() {
     const std::lock_guard lock(mutex_);

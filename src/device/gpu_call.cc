@@ -1,9 +1,12 @@
-// Calls between two clocks.
+// Calls between two clocks, and under a third.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "device/gpu_plan.h"
+#include "device/kernel_trace.h"
+#include "device/nvml.h"
 
 namespace kw::device {
 namespace {
@@ -11,10 +14,17 @@ namespace {
 using cuda::DevicePointer;
 
 constexpr uint32_t kThreads = 256, kBlocksPerMultiprocessor = 4;
+constexpr auto kRamp = std::chrono::milliseconds(100);   // power and clocks rise with work
 // How often the L2 cache's size is read to empty it; not every line that is read need push another out.
 constexpr uint64_t kFlush = 4;
 
 }  // namespace
+
+std::string bus_place(const cuda::Driver& driver, int device) {
+  char place[32] = "";
+  driver.device_place(place, sizeof place, device);
+  return place;
+}
 
 Result<std::shared_ptr<const GpuTools>> GpuTools::make(const cuda::Driver& driver, int device) {
   auto tools = std::shared_ptr<GpuTools>(new GpuTools(driver));
@@ -22,6 +32,7 @@ Result<std::shared_ptr<const GpuTools>> GpuTools::make(const cuda::Driver& drive
   driver.device_attribute(&multiprocessors, cuda::kMultiprocessors, device);
   driver.device_attribute(&l2_bytes, cuda::kL2Bytes, device);
   tools->blocks_ = static_cast<uint32_t>(std::max(1, multiprocessors)) * kBlocksPerMultiprocessor;
+  tools->bus_place_ = device::bus_place(driver, device);
   tools->other_bytes_ = kFlush * static_cast<uint64_t>(std::max(l2_bytes, 1 << 20));
   const auto tried = [&](cuda::Status status, const char* what) { return status == cuda::kSuccess ? Status() : fail(of_driver(driver, status, what)); };
   KW_TRY_VOID(tried(driver.module_load(&tools->module_, kFingerprintPtx, 0, nullptr, nullptr), "our own kernel"));
@@ -88,7 +99,29 @@ Status GpuPlan::take_fingerprints(uint64_t key, DevicePointer sums) {
   return {};
 }
 
+// The graph is one made while tracing: of another's nodes there may be no records.
 Result<CallReport> GpuPlan::call(const CallOptions& options) {
+  if (!options.trace || !options.cold) return timed_call(options);
+  const Status tracing = start_trace();
+  if (tracing) drop_graph();
+  Result<CallReport> report = timed_call(options);
+  Traced traced;
+  Status trace = tracing;
+  if (tracing) {
+    Result<Traced> stopped = stop_trace();
+    drop_graph();
+    if (stopped) traced = *stopped;
+    else trace = fail(std::move(stopped.error()));
+  }
+  if (!report || !report->completed) return report;
+  const size_t nodes = graph_nodes();
+  if (!trace) report->untraced = trace.error().message;
+  else if (traced.nodes < nodes) report->untraced = fmt::format("the trace has {} of {} steps", traced.nodes, nodes);
+  else report->traced_s = traced.seconds;
+  return report;
+}
+
+Result<CallReport> GpuPlan::timed_call(const CallOptions& options) {
   using Clock = std::chrono::steady_clock;
   if (options.afresh) KW_TRY_VOID(settle_elsewhere(options.layout_seed));
   if (options.afresh || options.layout_seed != 0) KW_TRY_VOID(place(options.layout_seed));
@@ -113,8 +146,20 @@ Result<CallReport> GpuPlan::call(const CallOptions& options) {
   cuda::Status status = options.cold ? cuda::kSuccess : driver_.stream_synchronize(stream_);
   const Clock::time_point begin = Clock::now();
   if (status == cuda::kSuccess) status = driver_.event_record(begin_, stream_);
-  for (int i = 0; i < repeats && status == cuda::kSuccess; ++i) status = driver_.graph_launch(graph_, stream_);
+  EnergyMeter meter(tools_->bus_place());
+  const bool metered = options.power && !options.cold;
+  const Clock::time_point steady = begin + kRamp;
+  for (int i = 0; i < repeats && status == cuda::kSuccess; ++i) {
+    status = driver_.graph_launch(graph_, stream_);
+    if (metered && Clock::now() >= steady) meter.look();   // more launches are in the queue than run meanwhile
+  }
   if (status == cuda::kSuccess) status = driver_.event_record(end_, stream_);
+  for (cuda::Status busy = status; metered && busy == cuda::kSuccess;) {
+    meter.look();
+    if (busy = driver_.event_query(end_); busy != cuda::kNotReady) break;
+    busy = cuda::kSuccess;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   if (!options.cold && status == cuda::kSuccess) {
     status = driver_.stream_synchronize(stream_);
     report.host_s = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -132,6 +177,7 @@ Result<CallReport> GpuPlan::call(const CallOptions& options) {
   float milliseconds = 0;
   KW_TRY_VOID(ours(driver_.event_elapsed(&milliseconds, begin_, end_), "the clock"));
   report.device_s = 1e-3 * milliseconds;
+  report.power = meter.power();
   report.completed = true;
   std::vector<Fingerprint> sums(2 * sums_bytes / sizeof(Fingerprint));
   KW_TRY_VOID(ours(driver_.to_host(sums.data(), sums_, 2 * sums_bytes), "fingerprints"));

@@ -1,5 +1,8 @@
 // Device on an NVIDIA GPU: the plan that ran on the emulator, launched by the driver with the same grids, blocks and
 // parameter bytes. The driver compiles the plan's PTX for the GPU that is here.
+#include <chrono>
+#include <thread>
+
 #include "device/gpu_plan.h"
 #include "device/nvml.h"
 
@@ -20,10 +23,15 @@ class Gpu final : public Device {
     can.dram_bytes_per_s = 2e3 * memory_khz * bus_bits / 8;   // two transfers a clock
     return can;
   }
-  Conditions conditions() override {
-    char place[32] = "";
-    driver_.device_place(place, sizeof place, device_);
-    return nvml_conditions(place);
+  Conditions conditions() override { return nvml_conditions(bus_place(driver_, device_)); }
+  Power idle_power(double seconds) override {
+    using Clock = std::chrono::steady_clock;
+    EnergyMeter meter(bus_place(driver_, device_));
+    for (const auto begin = Clock::now(); std::chrono::duration<double>(Clock::now() - begin).count() < seconds;) {
+      meter.look();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return meter.power();
   }
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {
     if (const auto status = driver_.context_set(context_); status != cuda::kSuccess) return fail(of_driver(driver_, status, "the GPU's context"));

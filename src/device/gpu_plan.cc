@@ -56,7 +56,7 @@ GpuPlan::~GpuPlan() {
   for (const DevicePointer staged : staged_)
     if (staged != 0) driver_.release(staged);
   if (sums_ != 0) driver_.release(sums_);
-  if (graph_ != nullptr) driver_.graph_exec_destroy(graph_);
+  drop_graph();
   for (cuda::Event* event : {begin_, end_})
     if (event != nullptr) driver_.event_destroy(event);
   for (cuda::Module* module : modules_) driver_.module_unload(module);
@@ -117,8 +117,7 @@ Status GpuPlan::place(uint64_t layout_seed) {
     KW_TRY_VOID(ours(driver_.fill_8(block.address - kGuardBytes, kGuardByte, plan_.buffers[i].bytes + 2 * kGuardBytes, stream_), "the guard bands"));
     KW_TRY_VOID(poison(i));
   }
-  if (graph_ != nullptr) driver_.graph_exec_destroy(graph_);
-  graph_ = nullptr;
+  drop_graph();
   KW_TRY_VOID(stage_writes());
   return synchronize();
 }

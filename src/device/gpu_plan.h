@@ -1,7 +1,7 @@
 // A plan loaded on an NVIDIA GPU. Internal to device: gpu_device.cc makes them.
 //   gpu_plan.cc    buffers, modules, runs with a look around afterwards
 //   gpu_steps.cc   a step's work put on a stream, and all of them as a CUDA graph
-//   gpu_call.cc    calls between two clocks
+//   gpu_call.cc    calls between two clocks, and under a third
 #pragma once
 
 #include <memory>
@@ -18,6 +18,9 @@ namespace kw::device {
 // Of a driver's call that failed: kLimit for memory, else kIo.
 Error of_driver(const cuda::Driver& driver, cuda::Status status, const std::string& what);
 
+// "0000:1b:00.0"
+std::string bus_place(const cuda::Driver& driver, int device);
+
 // What all plans of a GPU share. One thread at a time.
 class GpuTools {
  public:
@@ -27,6 +30,7 @@ class GpuTools {
   Status fingerprint(cuda::Stream* stream, cuda::DevicePointer from, uint64_t bytes, uint64_t key, cuda::DevicePointer sums) const;
   // Nothing of what was in the L2 cache is there any more, and no line waits to be written back: other memory is read.
   Status flush_l2(cuda::Stream* stream) const;
+  const std::string& bus_place() const { return bus_place_; }
 
  private:
   explicit GpuTools(const cuda::Driver& driver) : driver_(driver) {}
@@ -35,6 +39,7 @@ class GpuTools {
   cuda::Function* kernel_ = nullptr;
   cuda::DevicePointer other_ = 0, sums_ = 0;
   uint64_t other_bytes_ = 0;
+  std::string bus_place_;
   uint32_t blocks_ = 1;
 };
 
@@ -93,10 +98,13 @@ class GpuPlan final : public LoadedPlan {
   Result<cuda::Status> start(const plan::Launch& launch, cuda::Stream* stream) const;
   Status move_bytes(size_t index, cuda::Stream* stream) const;
   Status capture();
+  void drop_graph();
+  size_t graph_nodes() const;
   Status put_on_streams(std::vector<cuda::Stream*>& lanes, std::vector<cuda::Event*>& events) const;
 
   // gpu_call.cc
   Status take_fingerprints(uint64_t key, cuda::DevicePointer sums);
+  Result<CallReport> timed_call(const CallOptions& options);
 
   const cuda::Driver& driver_;
   const std::shared_ptr<const GpuTools> tools_;

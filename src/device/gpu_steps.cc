@@ -140,6 +140,21 @@ Status GpuPlan::put_on_streams(std::vector<cuda::Stream*>& lanes, std::vector<cu
   return {};
 }
 
+void GpuPlan::drop_graph() {
+  if (graph_ != nullptr) driver_.graph_exec_destroy(graph_);
+  graph_ = nullptr;
+}
+
+// Steps that put something on a stream.
+size_t GpuPlan::graph_nodes() const {
+  return static_cast<size_t>(std::count_if(plan_.steps.begin(), plan_.steps.end(), [](const plan::Step& step) {
+    if (const auto* fill = std::get_if<plan::Fill>(&step.action)) return fill->row_bytes > 0 && fill->rows > 0;
+    if (const auto* copy = std::get_if<plan::Copy>(&step.action)) return copy->row_bytes > 0 && copy->rows > 0;
+    const auto* write = std::get_if<plan::Write>(&step.action);
+    return write == nullptr || !write->data.empty();
+  }));
+}
+
 Status GpuPlan::capture() {
   if (graph_ != nullptr) return {};
   std::vector<cuda::Stream*> lanes;

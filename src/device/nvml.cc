@@ -43,7 +43,32 @@ const Library* library() {
   return loaded;
 }
 
+// 0: not known.
+double energy_of(const Library& nvml, Handle* gpu) {
+  unsigned long long millijoules = 0;
+  return nvml.energy != nullptr && nvml.energy(gpu, &millijoules) == kSuccess ? 1e-3 * static_cast<double>(millijoules) : 0;
+}
+
 }  // namespace
+
+void EnergyMeter::look() {
+  const Clock::time_point begin = Clock::now();
+  if (begin < next_) return;
+  const Library* const nvml = library();
+  Handle* gpu = nullptr;
+  if (nvml == nullptr || nvml->by_place(place_.c_str(), &gpu) != kSuccess) return;
+  const double now_j = energy_of(*nvml, gpu);
+  const Clock::time_point end = Clock::now();
+  next_ = end + std::max<Clock::duration>(std::chrono::milliseconds(1), 4 * (end - begin));
+  if (now_j <= 0 || now_j == last_j_) return;
+  // The first reading falls somewhere between two updates.
+  if (last_j_ > 0 && ++seen_ == 1) first_ = end, first_j_ = now_j;
+  last_j_ = now_j;
+  if (seen_ < 2) return;
+  power_.seconds = std::chrono::duration<double>(end - first_).count();
+  power_.watts = (now_j - first_j_) / power_.seconds;
+  power_.updates = seen_ - 1;
+}
 
 Conditions nvml_conditions(const std::string& bus_place) {
   Conditions out;
@@ -56,7 +81,6 @@ Conditions nvml_conditions(const std::string& bus_place) {
   if (nvml->power != nullptr && nvml->power(gpu, &value) == kSuccess) out.power_w = 1e-3 * value;
   if (nvml->temperature != nullptr && nvml->temperature(gpu, 0, &value) == kSuccess) out.temperature_c = value;
   unsigned long long wide = 0;
-  if (nvml->energy != nullptr && nvml->energy(gpu, &wide) == kSuccess) out.energy_j = 1e-3 * static_cast<double>(wide);
   if (nvml->slowed_by != nullptr && nvml->slowed_by(gpu, &wide) == kSuccess) {
     // nvmlClocksEventReasons; an idle GPU's (1) and what a person set (2, 0x100) are no slowing down under work.
     static constexpr std::pair<unsigned, const char*> kReasons[] = {{0x4, "power cap"}, {0x8, "hardware slowdown"}, {0x10, "sync boost"},

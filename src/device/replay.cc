@@ -86,6 +86,7 @@ Result<CallReport> call_by_running(LoadedPlan& loaded, const CallOptions& option
   }
   CallReport report;
   report.completed = ran.completed;
+  if (options.trace) report.untraced = "this device has no clock";
   for (const StepReport& step : ran.steps) report.findings.insert(report.findings.end(), step.findings.begin(), step.findings.end());
   for (const plan::Buffer& buffer : loaded.plan().buffers) {
     if (buffer.role != plan::Role::kOutput && buffer.role != plan::Role::kInOut) continue;

@@ -72,7 +72,7 @@ Json json_of(const RunReport& report) {
 }
 
 Json json_of(const CallOptions& o) {
-  return {{"turned", o.turned}, {"turn", o.turn}, {"layout_seed", o.layout_seed}, {"afresh", o.afresh}, {"cold", o.cold}, {"repeats", o.repeats}, {"key", o.key}, {"deadline_s", o.deadline_s}};
+  return {{"turned", o.turned}, {"turn", o.turn}, {"layout_seed", o.layout_seed}, {"afresh", o.afresh}, {"cold", o.cold}, {"repeats", o.repeats}, {"key", o.key}, {"trace", o.trace}, {"power", o.power}, {"deadline_s", o.deadline_s}};
 }
 
 CallOptions call_options_of(const Json& json) {
@@ -84,6 +84,8 @@ CallOptions call_options_of(const Json& json) {
   o.cold = json.value("cold", true);
   o.repeats = json.value("repeats", 1);
   o.key = json.value("key", uint64_t{0});
+  o.trace = json.value("trace", false);
+  o.power = json.value("power", false);
   o.deadline_s = json.value("deadline_s", 0.0);
   return o;
 }
@@ -92,8 +94,8 @@ Json json_of(const CallReport& report) {
   Json outputs = Json::array(), findings = Json::array();
   for (const Fingerprint& each : report.outputs) outputs.push_back({each.first, each.second});
   for (const emu::Finding& finding : report.findings) findings.push_back(json_of(finding));
-  return {{"completed", report.completed}, {"device_s", report.device_s}, {"host_s", report.host_s}, {"outputs", std::move(outputs)},
-          {"findings", std::move(findings)}};
+  return {{"completed", report.completed}, {"device_s", report.device_s}, {"host_s", report.host_s}, {"traced_s", report.traced_s},
+          {"untraced", report.untraced}, {"power", json_of(report.power)}, {"outputs", std::move(outputs)}, {"findings", std::move(findings)}};
 }
 
 Result<CallReport> call_report_of(const Json& json) {
@@ -102,6 +104,9 @@ Result<CallReport> call_report_of(const Json& json) {
     json.at("completed").get_to(report.completed);
     json.at("device_s").get_to(report.device_s);
     json.at("host_s").get_to(report.host_s);
+    json.at("traced_s").get_to(report.traced_s);
+    json.at("untraced").get_to(report.untraced);
+    report.power = power_of(json.at("power"));
     for (const Json& each : json.at("outputs")) report.outputs.push_back({each.at(0).get<uint64_t>(), each.at(1).get<uint64_t>()});
     for (const Json& each : json.at("findings")) report.findings.push_back(finding_of(each));
     return report;
@@ -110,8 +115,12 @@ Result<CallReport> call_report_of(const Json& json) {
   }
 }
 
+Json json_of(const Power& p) { return {{"watts", p.watts}, {"seconds", p.seconds}, {"updates", p.updates}}; }
+
+Power power_of(const Json& json) { return {json.value("watts", 0.0), json.value("seconds", 0.0), json.value("updates", 0)}; }
+
 Json json_of(const Conditions& c) {
-  return {{"sm_mhz", c.sm_mhz}, {"memory_mhz", c.memory_mhz}, {"power_w", c.power_w}, {"temperature_c", c.temperature_c}, {"energy_j", c.energy_j},
+  return {{"sm_mhz", c.sm_mhz}, {"memory_mhz", c.memory_mhz}, {"power_w", c.power_w}, {"temperature_c", c.temperature_c},
           {"slowed_by", c.slowed_by}, {"other_processes", c.other_processes}};
 }
 
@@ -121,7 +130,6 @@ Conditions conditions_of(const Json& json) {
   c.memory_mhz = json.value("memory_mhz", 0.0);
   c.power_w = json.value("power_w", 0.0);
   c.temperature_c = json.value("temperature_c", 0.0);
-  c.energy_j = json.value("energy_j", 0.0);
   c.slowed_by = json.value("slowed_by", std::vector<std::string>());
   c.other_processes = json.value("other_processes", 0);
   return c;

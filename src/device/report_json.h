@@ -17,6 +17,8 @@ CallOptions call_options_of(const nlohmann::json& json);
 nlohmann::json json_of(const CallReport& report);
 nlohmann::json json_of(const Conditions& conditions);
 Conditions conditions_of(const nlohmann::json& json);
+nlohmann::json json_of(const Power& power);
+Power power_of(const nlohmann::json& json);
 // kInvalid for what is no report.
 Result<CallReport> call_report_of(const nlohmann::json& json);
 Result<RunReport> run_report_of(const nlohmann::json& json);

@@ -32,6 +32,10 @@ class Server {
       reply.head = json_of(device_.conditions());
       return reply;
     }
+    if (what == "idle_power") {
+      reply.head = json_of(device_.idle_power(request.head.value("seconds", 0.0)));
+      return reply;
+    }
     const uint64_t id = request.head.value("plan", uint64_t{0});
     if (what == "load") {
       const std::string_view text(reinterpret_cast<const char*>(request.body.data()), request.body.size());

@@ -31,6 +31,8 @@ Interval interval_of(std::span<const double> groups) {
   return {middle, std::exp(mean - half), std::exp(mean + half)};
 }
 
+Interval widened(const Interval& interval, double relative) { return {interval.middle, interval.low * (1 - relative), interval.high * (1 + relative)}; }
+
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

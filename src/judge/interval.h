@@ -19,6 +19,9 @@ struct Interval {
 // Of at least two positive values; of fewer the interval is everything above 0, or empty.
 Interval interval_of(std::span<const double> groups);
 
+// By so much of it at either end.
+Interval widened(const Interval& interval, double relative);
+
 double median_of(std::vector<double> values);   // not empty
 
 // Student's t that 99 % lie within, two-sided.

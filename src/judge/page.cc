@@ -73,10 +73,20 @@ std::string timing_text(const Timing& t) {
   if (c.sm_mhz_high > 0) out += fmt::format("; {:.0f} to {:.0f} MHz, up to {:.0f} W, {:.0f} C", c.sm_mhz_low, c.sm_mhz_high, c.power_w, c.temperature_c);
   if (!c.slowed_by.empty()) out += fmt::format("; slowed by: {}", fmt::join(c.slowed_by, ", "));
   if (c.other_processes > 0) out += fmt::format("; {} other processes used the GPU", c.other_processes);
+  if (t.trace) out += fmt::format("; the kernels alone, by the activity trace, {}, of which events differ by {:+.1f} %", interval(t.trace->kernels_s), 100 * (t.trace->agreement.middle - 1));
+  else if (!t.untraced.empty()) out += fmt::format("; no kernel activity trace: {}", t.untraced);
+  if (t.energy) {
+    const Timing::Energy& e = *t.energy;
+    out += fmt::format("; {:.3g} mJ ({:.4g} to {:.4g}) a call one after the other, beyond the {:.0f} W of the idle GPU; at {:.0f} W, {} loops within {:.1f} %", 1e3 * e.joules.middle,
+                       1e3 * e.joules.low, 1e3 * e.joules.high, e.idle_w, e.loaded_w, e.loops, 100 * e.spread);
+  } else if (!t.unmetered.empty()) {
+    out += fmt::format("; no energy: {}", t.unmetered);
+  }
   out = wrap(out, "  ");
   for (const Ratio& r : t.rivals) {
     const std::string name = r.rival + (r.sealed ? "" : " (unsealed)");
-    out += wrap(r.cold ? fmt::format("{:.3f} ({:.3f} to {:.3f}) times as fast as {}", r.cold->middle, r.cold->low, r.cold->high, name)
+    const std::string joules = r.joules ? fmt::format("; that takes {:.3f} ({:.3f} to {:.3f}) times the energy", r.joules->middle, r.joules->low, r.joules->high) : "";
+    out += wrap(r.cold ? fmt::format("{:.3f} ({:.3f} to {:.3f}) times as fast as {}{}", r.cold->middle, r.cold->low, r.cold->high, name, joules)
                        : fmt::format("no time of {}: {}", name, r.why), "    ");
   }
   return out;

@@ -5,6 +5,8 @@
 //   Before each call outputs and workspace are poison, module variables as at first, the L2 cache is emptied and its
 //   persisting lines are given back; guard bands and inputs are compared after it.
 //   Of calls one after the other, which the warm figure comes from, the last is checked.
+//   Three clocks: events on the device, the host's around batches, and last, around some calls more, the device's own record of
+//   when kernels ran, where that can be had.
 //   Calls come in groups; the interval is taken over the groups' medians. It ends when the interval is narrow or the budget spent.
 #include <algorithm>
 #include <array>
@@ -12,7 +14,10 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "device/probe.h"
+#include "judge/energy.h"
 #include "judge/run_cases.h"
+#include "judge/trace.h"
 #include "problem/inputs.h"
 
 namespace kw::judge {
@@ -27,9 +32,9 @@ constexpr double kNarrow = 0.005;          // relative width of the interval at 
 constexpr double kWarmUp_s = 0.1;          // calls before the first that counts: clocks rise with work
 constexpr double kBatch_s = 2e-3;          // of warm calls, long for both clocks
 constexpr int kMostRepeats = 1000;
-constexpr double kTick_s = 32e-9;          // of the device's clock (seen on an H200); it cannot tell apart what differs by less
 // What the clocks of host and device may differ by around a batch: launching, and waiting for the end.
 constexpr double kClocksRelative = 0.05, kClocks_s = 100e-6;
+constexpr double kLoops_s = 60;            // beyond the deadline, for loops of calls
 // Bandwidths by name and as reached differ by less; a clock that is off by more is no clock.
 constexpr double kBeyondFloor = 0.95;
 
@@ -45,20 +50,6 @@ std::vector<std::string> turnable(const problem::Problem& problem, const problem
   }
   return out;
 }
-
-// A kernel that does nothing: what the clock shows around it is no candidate's doing.
-constexpr char kNothing[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
-plan::Plan nothing() {
-  plan::Plan plan;
-  plan.target = "sm_70";
-  plan.modules.push_back({kNothing, plan::hash_of(kNothing)});
-  plan::Launch launch;
-  launch.kernel = "nothing";
-  plan.steps.emplace_back().action = launch;
-  return plan;
-}
-
-Interval widened(const Interval& interval, double relative) { return {interval.middle, interval.low * (1 - relative), interval.high * (1 + relative)}; }
 
 // One candidate's plan, or PyTorch.
 struct Contestant {
@@ -134,7 +125,10 @@ class Measurement {
       if (!clocks && rival.takes_part()) ratio.why = "this device has no clock";
       timing_.rivals.push_back(std::move(ratio));
     }
-    return beyond_physics();
+    outcome_ = beyond_physics();
+    if (!outcome_ && clocks && climb_.options.energy) look_at_energy();
+    if (!outcome_ && clocks) look_at_trace();
+    return std::move(outcome_);
   }
   const Timing& timing() const { return timing_; }
 
@@ -157,7 +151,8 @@ class Measurement {
       contestant.may_repeat = std::none_of(buffers.begin(), buffers.end(), [](const plan::Buffer& b) { return b.role == plan::Role::kInOut; });
     }
     if (!gpu().capabilities().times) return {};
-    KW_TRY(const auto idle, gpu().load(nothing(), {}));
+    // What the clock shows around a kernel that does nothing is no candidate's doing.
+    KW_TRY(const auto idle, gpu().load(device::launch_probe(1).plan, {}));
     std::vector<double> around;
     for (int i = 0; i < 20; ++i) {
       device::CallOptions call;
@@ -170,6 +165,9 @@ class Measurement {
     if (const double bandwidth = gpu().capabilities().dram_bytes_per_s; cost && bandwidth > 0) timing_.floor_s = cost->needed_bytes / bandwidth;
     return {};
   }
+
+  // A quarter of them leave the contents that were compared with the reference.
+  uint64_t next_turn() { return rng_.below(4) == 0 ? 0 : rng_.next(); }
 
   // One call of a contestant: its outputs are as they should be, or there is an outcome.
   Result<device::CallReport> call(Contestant& contestant) {
@@ -197,7 +195,7 @@ class Measurement {
   Status block(int index) {
     options_.cold = true;
     options_.repeats = 1;
-    options_.turn = rng_.below(4) == 0 ? 0 : rng_.next();
+    options_.turn = next_turn();
     const size_t count = contestants_.size();
     for (size_t i = 0; i < 2 * count; ++i) {
       const bool back = i >= count;
@@ -243,6 +241,55 @@ class Measurement {
     seen.other_processes = std::max(seen.other_processes, now.other_processes - static_cast<int>(torch));   // those that only wait are ours
     for (const std::string& reason : now.slowed_by)
       if (std::find(seen.slowed_by.begin(), seen.slowed_by.end(), reason) == seen.slowed_by.end()) seen.slowed_by.push_back(reason);
+  }
+
+  // One call of a contestant more, with contents and places of its own. An outcome ends what it is for.
+  Result<device::CallReport> call_elsewhere(Contestant& contestant) {
+    options_.turn = next_turn();
+    options_.layout_seed = rng_.next() | 1;
+    KW_TRY(device::CallReport report, call(contestant));
+    if (outcome_ || !contestant.takes_part()) return fail(ErrorCode::kInvalid, "a call failed");
+    return report;
+  }
+
+  void look_at_trace() {
+    options_.cold = options_.afresh = options_.trace = true;
+    const auto trace = measure_trace(gpu(), options_.deadline_s, timing_.cold_s.middle, [&] { return call_elsewhere(own()); });
+    if (outcome_) return;
+    if (!trace) {
+      timing_.untraced = trace.error().message;
+      return;
+    }
+    timing_.trace = *trace;
+    if (auto evidence = disagreement(*trace)) outcome_ = suspect("two clocks", std::move(*evidence));
+  }
+
+  // Rivals outside of the jail are on a device of their own, which does not say what they draw.
+  void look_at_energy() {
+    std::vector<Contestant*> metered;
+    for (Contestant& contestant : contestants_)
+      if (contestant.takes_part() && contestant.may_repeat && !contestant.climb.torch) metered.push_back(&contestant);
+    if (!own().may_repeat) {
+      timing_.unmetered = "a call changes its own inputs";
+      return;
+    }
+    options_.cold = options_.afresh = false;
+    options_.power = true;
+    options_.deadline_s += kLoops_s;   // each call of a loop is as short as before
+    const auto energies = measure_energy(gpu(), metered.size(), [&](size_t who, int repeats) {
+      options_.repeats = repeats;
+      return call_elsewhere(*metered[who]);
+    });
+    options_.power = false;
+    options_.deadline_s -= kLoops_s;
+    if (!energies) {
+      timing_.unmetered = energies.error().message;
+      return;
+    }
+    timing_.energy = energies->own;
+    for (size_t k = 1; k < metered.size(); ++k)
+      for (Ratio& ratio : timing_.rivals)
+        if (ratio.rival == metered[k]->name) ratio.joules = energies->ratios[k - 1];
   }
 
   bool is_enough(const std::vector<double>& cold, const std::vector<std::vector<double>>& ratios, double spent_s) const {

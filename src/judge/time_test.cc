@@ -51,11 +51,15 @@ workloads:
 )";
 
 // What a call reports, given what the emulator computed; `count` says which call of all places it is.
+constexpr double kAround_s = 2e-6;   // what events show beside a kernel
+// The same for calls of the rung's own kernels that are traced.
+using OursScript = std::function<void(device::CallReport& report)>;
 using Script = std::function<void(const device::CallOptions& options, int count, device::CallReport& report)>;
 
 class ScriptedPlan final : public device::LoadedPlan {
  public:
-  ScriptedPlan(std::unique_ptr<device::LoadedPlan> inner, int& count, const Script& script) : inner_(std::move(inner)), count_(count), script_(script) {}
+  ScriptedPlan(std::unique_ptr<device::LoadedPlan> inner, int& count, const Script& script, const OursScript& ours)
+      : inner_(std::move(inner)), count_(count), script_(script), ours_(ours) {}
   const plan::Plan& plan() const override { return inner_->plan(); }
   Status write(std::string_view buffer, std::span<const uint8_t> bytes) override { return inner_->write(buffer, bytes); }
   Status read(std::string_view buffer, std::span<uint8_t> bytes) const override { return inner_->read(buffer, bytes); }
@@ -63,10 +67,16 @@ class ScriptedPlan final : public device::LoadedPlan {
   Status reset() override { return inner_->reset(); }
   Result<device::RunReport> run(const device::RunOptions& options) override { return inner_->run(options); }
   Result<device::CallReport> call(const device::CallOptions& options) override {
-    KW_TRY(device::CallReport report, inner_->call(options));
+    device::CallOptions once = options;
+    once.repeats = 1;
+    KW_TRY(device::CallReport report, inner_->call(once));
     report.device_s = 10e-6 * (options.cold ? 1 : options.repeats * 0.8);
     if (!options.cold) report.host_s = report.device_s + 5e-6;
-    if (!plan().buffers.empty()) script_(options, count_++, report);
+    if (options.power) report.power = {300, report.device_s, static_cast<int>(report.device_s / 0.02)};
+    if (const plan::Buffer* read = plan().find_buffer("read"); read != nullptr) report.device_s = kAround_s + 1e-9 * static_cast<double>(read->bytes);
+    if (options.trace) report.traced_s = report.device_s - kAround_s;
+    if (plan().find_buffer("x") != nullptr) script_(options, count_++, report);
+    else if (options.trace) ours_(report);
     return report;
   }
 
@@ -74,6 +84,7 @@ class ScriptedPlan final : public device::LoadedPlan {
   std::unique_ptr<device::LoadedPlan> inner_;
   int& count_;
   const Script& script_;
+  const OursScript& ours_;
 };
 
 class ScriptedDevice final : public device::Device {
@@ -83,12 +94,14 @@ class ScriptedDevice final : public device::Device {
   Result<std::unique_ptr<device::LoadedPlan>> load(plan::Plan plan, const device::LoadOptions& options) override {
     if (instead) plan = instead(plan);
     KW_TRY(auto inner, inner_->load(std::move(plan), options));
-    return std::unique_ptr<device::LoadedPlan>(std::make_unique<ScriptedPlan>(std::move(inner), count, script_));
+    return std::unique_ptr<device::LoadedPlan>(std::make_unique<ScriptedPlan>(std::move(inner), count, script_, ours));
   }
   device::Conditions conditions() override { return {.sm_mhz = 1000.0 + count % 7, .slowed_by = {"power cap"}}; }
+  device::Power idle_power(double seconds) override { return {100, seconds, static_cast<int>(seconds / 0.02)}; }
   double bandwidth = 1e9;   // 512 bytes take half a microsecond
   int count = 0;
   std::function<plan::Plan(const plan::Plan&)> instead;
+  OursScript ours = [](device::CallReport&) {};
 
  private:
   std::unique_ptr<device::Device> inner_ = device::make_emulator();
@@ -109,8 +122,10 @@ class Time : public testing::Test {
     climb_.seed = 5;
     device_ = std::make_shared<ScriptedDevice>(std::move(script));
     device_->bandwidth = bandwidth;
+    device_->ours = ours_;
     climb_.options.gpu = device_;
     climb_.options.time = true;
+    climb_.options.energy = energy_;
     climb_.options.time_budget_s = 0.2;
     Case c = case_of(*climb_.problem.find_workload("all"), false);
     c.plan.target = "sm_70";
@@ -151,6 +166,8 @@ class Time : public testing::Test {
   }
 
   Climb climb_;
+  OursScript ours_ = [](device::CallReport&) {};
+  bool energy_ = false;
   std::shared_ptr<ScriptedDevice> device_;
 };
 
@@ -218,7 +235,7 @@ TEST_F(Time, OneBatchThatTheHostHeldUpIsNoDisagreement) {
 
 TEST_F(Time, ARivalOnADeviceOfItsOwnIsCalledInTurn) {
   std::string order;
-  const RungResult result = time([&](const device::CallOptions& options, int, device::CallReport&) { order += options.cold ? "a" : ""; }, 1e9,
+  const RungResult result = time([&](const device::CallOptions& options, int, device::CallReport&) { order += options.cold && !options.trace ? "a" : ""; }, 1e9,
                                  {[&](const device::CallOptions&, int, device::CallReport& report) {
                                    report.device_s *= 2;
                                    order += "b";
@@ -282,6 +299,80 @@ TEST_F(Time, PyTorchIsTheFastestOfWhatIsRight) {
   const std::string why = verified_as("", "wide");
   EXPECT_NE(why.find("computing in the stored dtypes: y[0] = "), std::string::npos) << why;
   EXPECT_NE(why.find("in f32: y[0] = "), std::string::npos) << why;
+}
+
+// Calls of 30 us, of which the trace sees all but what events show beside every kernel.
+TEST_F(Time, TheTraceIsAThirdFigure) {
+  const auto slow = [](const device::CallOptions& options, int count, device::CallReport& report) {
+    report.device_s *= 3 * (1 + 0.001 * (count % 5));
+    report.host_s *= 3;
+    if (options.trace) report.traced_s = report.device_s - kAround_s, report.device_s += 0.5e-6;
+  };
+  const RungResult result = time(slow);
+  ASSERT_FALSE(result.failed) << defence(result);
+  const Timing& timing = climb_.times.at(0);
+  ASSERT_TRUE(timing.trace) << timing.untraced;
+  EXPECT_NEAR(timing.trace->added_s, kAround_s, 1e-12);
+  EXPECT_TRUE(timing.trace->kernels_s.contains(28.06e-6)) << timing.trace->kernels_s.low << " " << timing.trace->kernels_s.high;
+  EXPECT_NEAR(timing.trace->agreement.middle, 28.56 / 28.06, 0.001);
+  EXPECT_NEAR(timing.trace->slowed, 30.56 / 30.06, 0.001) << "what tracing costs";
+}
+
+TEST_F(Time, ATraceThatDisagreesIsSuspectWhereItCanBeTrusted) {
+  // The candidate's calls take 10 us times `longer` by the events, and `by_trace` times that by the trace.
+  const auto with = [&](double longer, double by_trace, double ours, double once = 1) {
+    ours_ = [=](device::CallReport& report) { report.traced_s *= ours; };
+    return defence(time([=, traced = 0](const device::CallOptions& options, int, device::CallReport& report) mutable {
+      report.device_s *= longer;
+      report.host_s *= longer;
+      if (options.trace) report.traced_s = (report.device_s - kAround_s) * by_trace * (++traced == 4 ? once : 1);
+    }));
+  };
+  // 100 us and 98.
+  EXPECT_EQ(with(10, 1, 1), "");
+  EXPECT_EQ(with(10, 1.04, 1), "") << "102, which is not 3 % beyond all that the events show";
+  EXPECT_EQ(with(10, 1.06, 1), "two clocks") << "104: kernels that run on when the clock has stopped";
+  EXPECT_EQ(with(10, 0.93, 1), "") << "91: not 5 us and 3 % less than the events show";
+  EXPECT_EQ(with(10, 0.91, 1), "two clocks") << "89: kernels that the trace does not see";
+  EXPECT_EQ(with(1, 1.4, 1), "") << "what is short is not told so well";
+  EXPECT_EQ(with(10, 1, 1, 0.5), "") << "one call is none";
+  EXPECT_EQ(with(10, 1.5, 1.5), "") << "it is off on a kernel of ours too";
+  ASSERT_EQ(climb_.times.size(), 1u);
+  EXPECT_FALSE(climb_.times[0].trace);
+  EXPECT_NE(climb_.times[0].untraced.find("of ours"), std::string::npos) << climb_.times[0].untraced;
+}
+
+TEST_F(Time, WhereThereIsNoTraceItSaysWhy) {
+  ours_ = [](device::CallReport& report) { report.traced_s = 0, report.untraced = "none is found"; };
+  const RungResult result = time([](const device::CallOptions&, int, device::CallReport&) {});
+  EXPECT_FALSE(result.failed);
+  ASSERT_EQ(climb_.times.size(), 1u);
+  EXPECT_FALSE(climb_.times[0].trace);
+  EXPECT_EQ(climb_.times[0].untraced, "none is found");
+}
+
+TEST_F(Time, TracedCallsAreCheckedLikeOthers) {
+  EXPECT_EQ(defence(time([](const device::CallOptions& options, int, device::CallReport& report) {
+              if (options.trace && options.turn == 0) report.outputs[0].first ^= 1;
+            })),
+            "every timed output");
+}
+
+TEST_F(Time, EnergyIsMeasuredWhenAskedFor) {
+  energy_ = true;
+  int loops = 0;
+  const RungResult result = time([&](const device::CallOptions& options, int, device::CallReport&) { loops += options.power; });
+  ASSERT_FALSE(result.failed) << defence(result);
+  ASSERT_TRUE(climb_.times.at(0).energy) << climb_.times[0].unmetered;
+  EXPECT_NEAR(climb_.times[0].energy->joules.middle, 200 * 8e-6, 1e-9);
+  EXPECT_EQ(loops, 9) << "one to see how long it takes";
+  EXPECT_EQ(defence(time([](const device::CallOptions& options, int, device::CallReport& report) {
+              if (options.power && options.turn == 0) report.outputs[0].first ^= 1;
+            })),
+            "every timed output");
+  energy_ = false;
+  time([](const device::CallOptions& options, int, device::CallReport&) { EXPECT_FALSE(options.power); });
+  EXPECT_FALSE(climb_.times.at(0).energy);
 }
 
 TEST_F(Time, FasterThanMemoryIsSuspect) {

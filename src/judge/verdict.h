@@ -61,6 +61,7 @@ struct Options {
   int schedules = 6;                   // besides the first
   std::string cache_dir;               // empty: the default one
   bool time = false;                   // rung time too, where there is a gpu
+  bool energy = false;                 // with time: joules a call too, for some seconds more a workload
   std::vector<std::string> against;    // candidates to time it against in the same run, by path; "eager", "compile": PyTorch
   double time_budget_s = 4;            // of measuring one workload; it ends sooner once the interval is narrow
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
@@ -150,6 +151,7 @@ struct Ratio {
   std::optional<Interval> cold;        // none: `why` it has no time that counts
   std::string why = "";
   bool sealed = true;                  // judged as candidates are; false: outside of the jail, only its outputs are compared
+  std::optional<Interval> joules;      // the same of the energy of warm calls, where that was asked for
 };
 // How fast one real workload was. Times are of a call: all steps of the plan.
 struct Timing {
@@ -165,6 +167,25 @@ struct Timing {
     int other_processes = 0;
   } conditions;                 // seen between groups
   std::vector<Ratio> rivals;
+  // The device's own record of when the kernels of some more calls from cold ran, and what the two events show around these calls.
+  struct Trace {
+    Interval kernels_s;         // from the first step's start to the last one's end
+    Interval agreement;         // of the clocks: (events - added) / kernels
+    double added_s = 0;         // what events show around a kernel of ours beyond the kernel itself
+    double slowed = 0;          // events around calls that are traced, over cold_s
+  };
+  std::optional<Trace> trace;
+  std::string untraced;         // why there is none
+  // Of warm calls, beyond what the device draws when idle.
+  struct Energy {
+    Interval joules;            // of a call
+    double spread = 0;          // of the loops: the most over the least, less one
+    double idle_w = 0, loaded_w = 0;
+    double loop_s = 0, update_s = 0;   // how long a loop of calls, and how often the counter is updated
+    int loops = 0;
+  };
+  std::optional<Energy> energy; // when asked for
+  std::string unmetered;        // why there is none though it was
 };
 struct Correct {
   struct Output {

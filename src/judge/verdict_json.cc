@@ -98,7 +98,8 @@ Json json_of(const Interval& interval) {
 Json json_of(const Timing& t) {
   Json rivals = Json::array();
   for (const Ratio& ratio : t.rivals)
-    rivals.push_back({{"rival", ratio.rival}, {"sealed", ratio.sealed}, {"cold", ratio.cold ? json_of(*ratio.cold) : Json(nullptr)}, {"why", ratio.why}});
+    rivals.push_back({{"rival", ratio.rival}, {"sealed", ratio.sealed}, {"cold", ratio.cold ? json_of(*ratio.cold) : Json(nullptr)}, {"why", ratio.why},
+                      {"joules", ratio.joules ? json_of(*ratio.joules) : Json(nullptr)}});
   return Json{{"workload", json_of(t.workload)},
               {"cold_s", t.groups > 0 ? json_of(t.cold_s) : Json(nullptr)},
               {"warm_s", t.warm_s ? json_of(*t.warm_s) : Json(nullptr)},
@@ -106,6 +107,14 @@ Json json_of(const Timing& t) {
               {"groups", t.groups},
               {"launch_s", t.launch_s},
               {"floor_s", t.floor_s > 0 ? Json(t.floor_s) : Json(nullptr)},
+              {"trace", t.trace ? Json{{"source", "kernel activity trace"}, {"kernels_s", json_of(t.trace->kernels_s)}, {"agreement", json_of(t.trace->agreement)},
+                                       {"added_s", t.trace->added_s}, {"slowed", t.trace->slowed}}
+                                : Json(nullptr)},
+              {"untraced", t.untraced},
+              {"energy", t.energy ? Json{{"joules", json_of(t.energy->joules)}, {"spread", t.energy->spread}, {"idle_w", t.energy->idle_w}, {"loaded_w", t.energy->loaded_w},
+                                         {"loops", t.energy->loops}, {"loop_s", t.energy->loop_s}, {"update_s", t.energy->update_s}}
+                                  : Json(nullptr)},
+              {"unmetered", t.unmetered},
               {"rivals", rivals},
               {"conditions", {{"sm_mhz_low", t.conditions.sm_mhz_low}, {"sm_mhz_high", t.conditions.sm_mhz_high}, {"power_w", t.conditions.power_w},
                               {"temperature_c", t.conditions.temperature_c}, {"slowed_by", t.conditions.slowed_by},

@@ -31,6 +31,7 @@ Result<Ascent> take_up(const Bundle& bundle, const BundleCase& packed, Verdict v
   climb.options = verdict.options;
   climb.options.gpu = options.gpu;
   climb.options.time = options.time;
+  climb.options.energy = options.energy;
   climb.options.threads = options.threads > 0 || options.time ? options.threads : 1;
   climb.seed = verdict.seed;
   climb.compiled.key = verdict.candidate_hash;

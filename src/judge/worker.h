@@ -22,6 +22,7 @@ struct WorkerOptions {
   std::shared_ptr<device::Device> gpu;   // an emulator too: real workloads that are too dear for it are left out
   int threads = 0;                       // of each case; 0: one
   int jobs = 0;                          // cases at once; 0: one per core
+  bool energy = false;                   // with time: joules a call too
   bool time = false;                     // rung time too: then one case at once, with all cores, if not said otherwise
 };
 // `progress` is called for cases with an answer from earlier, too: `done` is how many have one.
