@@ -1,7 +1,7 @@
 """python -m kernelwright import kernelbench|module FILE… -o FOLDER
 python -m kernelwright import|export flashinfer PLACE… -o FOLDER
 python -m kernelwright torch PROBLEM STYLE          prints the reference as a PyTorch function (to_torch.py)
-python -m kernelwright device PROBLEM MANNER WHERE  a device process that computes it (torch_device.py)
+python -m kernelwright device PROBLEM MANNER WHERE [FILE]  a device process that computes it (torch_device.py)
 
 Writes FOLDER/NAME.problem and FOLDER/NAME.json: what was found, or why not. With --check FOLDER/NAME.check/ too: inputs and
 the module's outputs at one small workload. `kw problem import` runs this in its jail.

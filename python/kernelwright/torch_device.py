@@ -1,6 +1,7 @@
 """A device process (src/device/device_process.h) whose plans are the problem itself, computed by PyTorch.
 
     python -m kernelwright device PROBLEM eager|compile cpu|cuda
+    python -m kernelwright device PROBLEM module cpu|cuda FILE     the same with a candidate in Python (torch_module.py)
 
 Messages are frames on descriptor 3: two little-endian u64 (bytes of head, of body), a JSON object, bytes. A plan that is loaded
 here has buffers and no steps; its `candidate` holds words: style=STYLE (to_torch.py), and AXIS=SIZE for each axis.
@@ -118,11 +119,14 @@ class Loaded:
         return results if isinstance(results, tuple) else (results,)
 
     def check_results(self):
+        if len(self.results) != len(self.outputs):
+            raise Refused(INVALID, f"PyTorch gives {len(self.results)} tensors; the problem has {len(self.outputs)} outputs")
         for each, result in zip(self.outputs, self.results):
             buffer = self.buffers[each.name]
             if self.style == "reference":
                 continue
-            if not result.is_contiguous() or result.numel() * result.element_size() != buffer["bytes"]:
+            packed, dtype = each.dtype in to_torch.PACKED, DTYPES.get(each.dtype, torch.uint8)
+            if not result.is_contiguous() or result.dtype != dtype or not packed and list(result.shape) != buffer["shape"]:
                 raise Refused(INVALID, f"PyTorch gives {each.name} as {result.dtype} {list(result.shape)}, strides {list(result.stride())}, "
                                        f"which is no dense {each.dtype} {buffer['shape']}")
 
@@ -212,12 +216,12 @@ def widened(tensor, given, shape):
 
 
 class TorchDevice:
-    def __init__(self, path, manner, where):
+    def __init__(self, path, manner, where, candidate=None):
         with open(path, encoding="utf-8") as file:
             self.problem = ProblemFile(file.read())
         self.folder, self.manner, self.where = os.path.dirname(path), manner, torch.device(where)
         self.on_gpu = where == "cuda"
-        for style in to_torch.STYLES:
+        for style in to_torch.STYLES if candidate is None else ():
             to_torch.Function(self.problem, style)   # refuses here what it cannot translate
         if self.on_gpu and not torch.cuda.is_available():
             raise Refused(NOT_FOUND, f"PyTorch {torch.__version__} sees no GPU", "install a build of it for CUDA, or leave --against eager|compile out")
@@ -228,6 +232,10 @@ class TorchDevice:
             cache = torch.cuda.get_device_properties(0).L2_cache_size
             self.other = torch.ones(FLUSH * max(cache, 1 << 20) // 4, dtype=torch.int32, device="cuda")
             self.long_enough = 20_000_000   # cycles: ten milliseconds
+        self.module = None
+        if candidate is not None:
+            from .torch_module import Module
+            self.module = Module(os.path.abspath(candidate), self.problem, self.where)
 
     def say(self, text):
         if os.environ.get("KW_RIVAL_LOG"):
@@ -236,6 +244,8 @@ class TorchDevice:
 
     def function(self, style, axes):
         """The function, compiled where asked for, and the axes that it takes."""
+        if self.module is not None:
+            return self.module, []
         key = (style, tuple(sorted(axes.items())))
         if key not in self.functions:
             namespace = {}
@@ -266,8 +276,12 @@ class TorchDevice:
     def answer(self, head, body):
         what, plan = head["do"], head.get("plan")
         if what == "capabilities":
-            manner = "eager" if self.manner == "eager" else "torch.compile"
-            return {"name": f"PyTorch {torch.__version__.split('+')[0]} {manner}", "times": self.on_gpu, "findings": False, "dram_bytes_per_s": 0.0}, b""
+            name = f"PyTorch {torch.__version__.split('+')[0]}"
+            if self.module is not None:
+                name = f"{torch.cuda.get_device_name(0) if self.on_gpu else 'CPU'} through {name}"
+            else:
+                name += " eager" if self.manner == "eager" else " torch.compile"
+            return {"name": name, "times": self.on_gpu, "findings": False, "dram_bytes_per_s": 0.0}, b""
         if what == "load":
             self.plans[plan] = Loaded(self, json.loads(body))
             self.wait()
@@ -321,10 +335,10 @@ def error_of(error):
     return {"code": INVALID, "message": f"PyTorch: {type(error).__name__}: {lines[0][:400] if lines else ''}", "notes": []}
 
 
-def main(path, manner, where):
+def main(path, manner, where, candidate=None):
     channel, device, refusal = socket.socket(fileno=3), None, None
     try:
-        device = TorchDevice(path, manner, where)
+        device = TorchDevice(path, manner, where, candidate)
     except Exception as error:  # every request is answered with it
         refusal = error
     while True:

@@ -58,7 +58,7 @@ Check python_check() {
   const auto python = problem::find_python();
   return {"Python with torch", python.has_value(), false,
           python ? fmt::format("torch {} of Python {} at {}", python->torch, python->version, python->program) : "",
-          "python3 -m venv .venv && .venv/bin/pip install torch (kw problem import needs it)"};
+          "python3 -m venv .venv && .venv/bin/pip install torch (kw problem import, rivals and candidates in Python need it)"};
 }
 
 Check gpu_check() {

@@ -23,6 +23,7 @@ Result<judge::Options> options_of(const Invocation& invocation) {
   }
   options.time = invocation.flag("time");
   options.energy = invocation.flag("energy");
+  options.unsealed = invocation.flag("unsealed");
   const std::string against = invocation.text("against");
   for (std::string_view rest = against; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
@@ -89,7 +90,7 @@ Status check_options(const Invocation& invocation) {
   const auto refuse = [&](const char* name) { return fail(ErrorCode::kInvalid, "--{} does not go with {}: leave it out", name, subject); };
   for (const char* name : {"junit", "summary"})
     if (invocation.has(name) && !invocation.has("suite")) return refuse(name);
-  for (const char* name : {"json", "evidence", "against"})
+  for (const char* name : {"json", "evidence", "against", "unsealed"})
     if (invocation.has(name) && (invocation.has("suite") || invocation.has("recheck"))) return refuse(name);
   for (const char* name : {"seed", "gpu", "time", "energy"})
     if (invocation.has(name) && invocation.has("recheck")) return refuse(name);
@@ -145,7 +146,7 @@ Command judge_command() {
           "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu\n"
           "         kw judge --suite problems --junit verdicts.xml",
           {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
-           {"candidate", ArgumentKind::kPath, true, false, "", "a .cu file with KW_ENTRY, or a folder of them", {}},
+           {"candidate", ArgumentKind::kPath, true, false, "", "a .cu file with KW_ENTRY, or a folder of them; with --unsealed a .py file with ModelNew", {}},
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile and judge for", {}},
            {"suite", ArgumentKind::kPath, false, false, "", "judge a folder of fixtures, or of problems with their candidates", {}},
            {"jobs", ArgumentKind::kInteger, false, false, "0", "of a suite: candidates at once; 0: one per core", {}},
@@ -157,6 +158,7 @@ Command judge_command() {
            {"time", ArgumentKind::kFlag, false, false, "", "with --gpu: also measure the real workloads", {}},
            {"energy", ArgumentKind::kFlag, false, false, "", "with --time: also joules a call, which takes some 25 s more for each real workload", {}},
            {"against", ArgumentKind::kPath, false, false, "", "with --time: what to time it against, call by call: another candidate, or PyTorch by `eager` or `compile`; several with commas between", {}},
+           {"unsealed", ArgumentKind::kFlag, false, false, "", "the candidate may be a .py file with ModelNew: it runs outside of the jail", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print the verdict as JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},
            {"threads", ArgumentKind::kInteger, false, false, "0", "host threads for emulation; 0: all cores", {}},

@@ -60,14 +60,14 @@ Result<RungResult> call_again(const Climb& climb, const Case& c, const device::R
   device::RunOptions strict = options;
   strict.forbid_stale_variables = true;
   auto fresh = execute_calls(*climb.device, climb.problem, c, sequence, strict);
-  if (!fresh) return not_run(fresh.error());
+  if (!fresh) return not_run(climb, c, fresh.error());
   if (climb.device->capabilities().findings && fresh->back().report.clean()) return RungResult{};
 
   // Otherwise what they read must make no difference, which only trying shows.
   std::vector<Execution> alone;
   for (size_t i = 0; i < sequence.size(); ++i) {
     auto calls = execute_calls(*climb.device, climb.problem, c, std::span(sequence).subspan(i, 1), options);
-    if (!calls) return not_run(calls.error());
+    if (!calls) return not_run(climb, c, calls.error());
     alone.push_back(std::move(calls->front()));
     if (auto failed = judge_findings(climb, c, alone.back().report, false)) return RungResult{std::move(failed), ""};
   }
@@ -77,7 +77,7 @@ Result<RungResult> call_again(const Climb& climb, const Case& c, const device::R
     sequence.push_back(sequence[which.back()]);
   }
   auto calls = execute_calls(*climb.device, climb.problem, c, sequence, options);
-  if (!calls) return not_run(calls.error());
+  if (!calls) return not_run(climb, c, calls.error());
   for (size_t i = 1; i < calls->size(); ++i) {
     if (auto failed = judge_findings(climb, c, (*calls)[i].report, false)) return RungResult{std::move(failed), ""};
     if (auto differs = first_difference(climb, c, alone[which[i]], (*calls)[i])) {

@@ -55,11 +55,32 @@ bool goes_on_unchecked(const Climb& climb, Rung rung) {
   return !is_on_gpu(rung) && (climb.options.gpu || climb.options.gpu_elsewhere);
 }
 
+// What asks about device code, launches and their order, of which a candidate in Python shows none.
+bool is_of_launches(Rung rung) { return rung == Rung::kCompile || rung == Rung::kContract || rung == Rung::kSchedules; }
+
+// What executes the candidate: the emulator, and the GPU of the options; a candidate in Python has a process of its own for both.
+Status choose_devices(Climb& climb) {
+  climb.in_python = is_in_python(climb.candidate_path);
+  if (!climb.in_python) {
+    KW_TRY(climb.nvcc, toolchain::find_nvcc());
+    climb.device = device::make_emulator();
+    return {};
+  }
+  if (!climb.options.unsealed)
+    return fail(Error{ErrorCode::kInvalid, climb.candidate_path + " is Python, which would run outside of the jail and with your rights", {}, {},
+                      {"add --unsealed if you trust it; the verdict then says that it is unsealed"}});
+  const bool on_gpu = climb.options.gpu && climb.options.gpu->capabilities().times;
+  KW_TRY(climb.device, make_module_device(climb.problem, climb.candidate_path, on_gpu));
+  if (climb.options.gpu) climb.options.gpu = climb.device;
+  return {};
+}
+
 // Climbs one half of the ladder, up to and with `last`; the verdict is then what has decided, or what is known so far.
 Status climb_rungs(Ascent& ascent, bool on_gpu, Rung last, const Progress& progress) {
   auto& [climb, verdict, not_checked] = ascent;
   for (int i = 0; i < kRungs; ++i) {
     if (is_on_gpu(kLadder[i].rung) != on_gpu || (not_checked && !on_gpu)) continue;
+    if (climb.in_python && is_of_launches(kLadder[i].rung)) continue;
     if (kLadder[i].rung > last) break;
     RungReport& report = verdict.ladder[i];
     if (progress) progress(report, false);
@@ -109,8 +130,7 @@ Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& 
   climb.candidate_path = candidate_path;
   climb.options = options;
   climb.seed = options.seed ? *options.seed : secret_seed();
-  KW_TRY(climb.nvcc, toolchain::find_nvcc());
-  climb.device = device::make_emulator();
+  KW_TRY_VOID(choose_devices(climb));
 
   Verdict& verdict = ascent.verdict;
   verdict.problem = problem.name;
@@ -119,6 +139,7 @@ Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& 
   verdict.seed = climb.seed;
   verdict.problem_file = problem.file;
   verdict.options = options;
+  verdict.sealed = !climb.in_python;
   KW_TRY(verdict.evidence, evidence_of(problem, candidate_path));
   for (int i = 0; i < kRungs; ++i) verdict.ladder[i].rung = kLadder[i].rung;
   KW_TRY_VOID(climb_rungs(ascent, false, Rung::kPieces, progress));
@@ -137,6 +158,8 @@ Result<Verdict> climb_on_gpu(Ascent ascent, const Progress& progress) {
 Status climb_with_rivals(Ascent& ascent, const problem::Problem& problem) {
   for (const std::string& path : ascent.climb.options.against) {
     if (is_torch_manner(path)) continue;
+    if (ascent.climb.in_python || is_in_python(path))
+      return fail(ErrorCode::kInvalid, "--against {}: Python and CUDA candidates are not timed against each other; rivals of both are eager and compile", path);
     Options options = ascent.climb.options;
     options.seed = ascent.climb.seed;
     options.against.clear();

@@ -37,7 +37,7 @@ Result<RungResult> run_on_gpu(const Climb& climb, Case& c, int threads, Tally& t
   KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads, static_cast<int64_t>(most_bytes())));
   const device::RunOptions run = every_check(climb, threads);   // as far as the device can
   auto first = execute(*climb.options.gpu, climb.problem, c, run, 0);
-  if (!first) return not_run(first.error());
+  if (!first) return not_run(climb, c, first.error());
   Comparison comparison;
   if (first->report.completed) {
     KW_TRY(comparison, compare(climb.problem, c, *first, tally.metrics));
@@ -46,7 +46,7 @@ Result<RungResult> run_on_gpu(const Climb& climb, Case& c, int threads, Tally& t
   if (auto failed = judge_findings(climb, c, first->report, right)) return RungResult{std::move(failed), ""};
   if (comparison.output) return RungResult{std::move(*comparison.output), ""};
   auto second = execute(*climb.options.gpu, climb.problem, c, run, 1);
-  if (!second) return not_run(second.error());
+  if (!second) return not_run(climb, c, second.error());
   if (auto failed = judge_findings(climb, c, second->report, right)) return RungResult{std::move(failed), ""};
   if (auto differs = first_difference(climb, c, *first, *second)) {
     differs->first_schedule = "on the GPU";

@@ -94,6 +94,7 @@ std::string timing_text(const Timing& t) {
 
 struct Explain {
   const SourceText& source;
+  bool sealed = true;
 
   std::string operator()(const CompileError& e) const {
     std::string out;
@@ -198,6 +199,7 @@ struct Explain {
                               o.metrics.max_abs, o.metrics.rmse, 100 * o.metrics.budget_used, o.workload.text()), "  ");
     }
     for (const Timing& t : c.times) out += timing_text(t);
+    if (!sealed) return out + wrap("By PyTorch, in one process with the candidate's Python, which could deceive what called and timed it: believe this as far as you believe the candidate.", "  ");
     if (!c.times.empty()) return out;
     if (c.on_gpu > 0) return out + wrap(fmt::format("On the PTX emulator, and {} workloads on the GPU. Nothing here is a time.", c.on_gpu), "  ");
     return out + wrap("On the PTX emulator, for the schedules and shapes above. PTX is not SASS, and nothing here is a time.", "  ");
@@ -248,9 +250,9 @@ std::string ladder_line(const RungReport& report) {
 }
 
 std::string page(const Verdict& verdict, const SourceText& source) {
-  std::string out = fmt::format("{}: {} for {} ({})\n", title(verdict.outcome), verdict.candidate, verdict.problem, verdict.target);
+  std::string out = fmt::format("{}{}: {} for {} ({})\n", title(verdict.outcome), verdict.sealed ? "" : ", UNSEALED", verdict.candidate, verdict.problem, verdict.target);
   if (verdict.decided_by) out += fmt::format("  rung {}: {}\n", name_of(*verdict.decided_by), question_of(*verdict.decided_by));
-  out += std::visit(Explain{source}, verdict.outcome);
+  out += std::visit(Explain{source, verdict.sealed}, verdict.outcome);
   out += fmt::format("  seed {}\n", verdict.seed);
   return out;
 }

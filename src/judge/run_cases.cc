@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "judge/element.h"
 #include "judge/page.h"
+#include "judge/torch_device.h"
 
 namespace kw::judge {
 namespace {
@@ -117,12 +118,23 @@ std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device:
   return unsafe;
 }
 
-Result<RungResult> not_run(const Error& error) {
+Result<RungResult> not_run(const Climb& climb, const Case& c, const Error& error) {
+  if (climb.in_python) {
+    Unrecordable raised;
+    raised.workload = c.name;
+    raised.message = error.message;
+    raised.notes = error.notes;
+    return RungResult{std::move(raised), ""};
+  }
   if (error.code == ErrorCode::kUnsupported) return RungResult{NotChecked{error.message}, ""};
   return fail(error);
 }
 
 Result<std::optional<Outcome>> record_case(const Climb& climb, Case& c) {
+  if (climb.in_python) {
+    KW_TRY(c.plan, torch_plan(climb.problem, c.workload, kStored));
+    return std::nullopt;
+  }
   toolchain::RecordOptions options;
   options.wall_seconds = climb.options.host_deadline_s;
   KW_TRY(auto recorded, toolchain::record(climb.compiled, toolchain::arguments_of(climb.problem, c.workload), options));
@@ -134,7 +146,7 @@ Result<std::optional<Outcome>> record_case(const Climb& climb, Case& c) {
 Result<RungResult> run_case(const Climb& climb, Case& c, int threads, Tally& tally) {
   KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads));
   auto execution = execute(*climb.device, climb.problem, c, every_check(climb, threads), 0);
-  if (!execution) return not_run(execution.error());
+  if (!execution) return not_run(climb, c, execution.error());
   tally.executed += instructions(execution->report);
   ++tally.runs;
   Comparison comparison;

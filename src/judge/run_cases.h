@@ -28,8 +28,9 @@ device::RunOptions every_check(const Climb& climb, int threads);
 // What the findings of a run say; none: nothing against the candidate.
 std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device::RunReport report, bool numbers_right);
 
-// An emulator that lacks an instruction makes no claim about the candidate; other errors are the judge's.
-Result<RungResult> not_run(const Error& error);
+// An emulator that lacks an instruction makes no claim about the candidate; what Python says stands against a candidate in Python;
+// other errors are the judge's.
+Result<RungResult> not_run(const Climb& climb, const Case& c, const Error& error);
 
 // Records the case's plan. None: done; else what stands against the candidate's host code.
 Result<std::optional<Outcome>> record_case(const Climb& climb, Case& c);

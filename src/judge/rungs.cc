@@ -157,8 +157,9 @@ Result<RungResult> smallest_rung(Climb& climb) {
   KW_TRY(auto result, run_cases(climb, pointers_to(std::span(climb.cases).first(climb.smallest)), tally, run));
   take(climb, tally);
   if (result.failed) return result;
-  return RungResult{std::nullopt, fmt::format("{}; {} warp instructions, no findings",
-                                              climb.smallest == 0 ? "none" : climb.cases[0].name.text(), amount(tally.executed))};
+  const std::string name = climb.smallest == 0 ? "none" : climb.cases[0].name.text();
+  if (climb.in_python) return RungResult{std::nullopt, name};
+  return RungResult{std::nullopt, fmt::format("{}; {} warp instructions, no findings", name, amount(tally.executed))};
 }
 
 Result<RungResult> shapes_rung(Climb& climb) {
@@ -170,8 +171,8 @@ Result<RungResult> shapes_rung(Climb& climb) {
   take(climb, tally);
   if (result.failed) return result;
   const auto own = std::count_if(cases.begin(), cases.end(), [](const Case* c) { return c->name.chosen_by_judge; });
-  return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own; {} warp instructions", cases.size(), own,
-                                              amount(tally.executed))};
+  const std::string executed = climb.in_python ? "" : fmt::format("; {} warp instructions", amount(tally.executed));
+  return RungResult{std::nullopt, fmt::format("{} shapes, {} of them the judge's own{}", cases.size(), own, executed)};
 }
 
 Result<RungResult> values_rung(Climb& climb) {
@@ -220,13 +221,13 @@ Result<RungResult> schedules_rung(Climb& climb) {
            KW_TRY_VOID(prepare(climb.problem, c, input_seed(climb, c), threads));
            device::RunOptions run = every_check(climb, threads);
            auto first = execute(*climb.device, climb.problem, c, run, 0);
-           if (!first) return not_run(first.error());
+           if (!first) return not_run(climb, c, first.error());
            if (auto failed = judge_findings(climb, c, first->report, false)) return RungResult{std::move(failed), ""};
            for (const Schedule& schedule : schedules) {
              run.schedule_seed = schedule.seed;
              run.late_completion = schedule.late;
              auto other = execute(*climb.device, climb.problem, c, run, schedule.layout);
-             if (!other) return not_run(other.error());
+             if (!other) return not_run(climb, c, other.error());
              if (auto failed = judge_findings(climb, c, other->report, false)) return RungResult{std::move(failed), ""};
              ++t.runs;
              if (auto differs = first_difference(climb, c, *first, *other)) {

@@ -36,7 +36,8 @@ struct Climb {
   Options options;
   uint64_t seed = 0;
   toolchain::Nvcc nvcc;
-  std::shared_ptr<device::Device> device;
+  std::shared_ptr<device::Device> device;   // what executes plans: the emulator; of a candidate in Python, PyTorch
+  bool in_python = false;        // its plans are torch_device.h's
   toolchain::Compiled compiled;
   std::vector<Case> cases;       // smallest ones first
   size_t smallest = 0;           // how many of them are

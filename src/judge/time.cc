@@ -126,6 +126,11 @@ class Measurement {
       timing_.rivals.push_back(std::move(ratio));
     }
     outcome_ = beyond_physics();
+    if (climb_.in_python) {
+      timing_.untraced = "PyTorch's process does not trace kernels";
+      if (climb_.options.energy) timing_.unmetered = "PyTorch's process does not say what the GPU draws";
+      return std::move(outcome_);
+    }
     if (!outcome_ && clocks && climb_.options.energy) look_at_energy();
     if (!outcome_ && clocks) look_at_trace();
     return std::move(outcome_);
@@ -150,7 +155,7 @@ class Measurement {
       const auto& buffers = contestant.c.plan.buffers;
       contestant.may_repeat = std::none_of(buffers.begin(), buffers.end(), [](const plan::Buffer& b) { return b.role == plan::Role::kInOut; });
     }
-    if (!gpu().capabilities().times) return {};
+    if (!gpu().capabilities().times || climb_.in_python) return {};
     // What the clock shows around a kernel that does nothing is no candidate's doing.
     KW_TRY(const auto idle, gpu().load(device::launch_probe(1).plan, {}));
     std::vector<double> around;

@@ -66,14 +66,27 @@ Result<std::string> torch_text(const problem::Problem& problem, std::string_view
   return fail(ErrorCode::kIo, "the translation to PyTorch ended: {}: {}", describe(outcome), printable_text(outcome.err));
 }
 
-Result<std::unique_ptr<device::Device>> make_torch_device(const problem::Problem& problem, std::string_view manner, bool on_gpu) {
+namespace {
+
+Result<std::unique_ptr<device::Device>> make(const problem::Problem& problem, std::vector<std::string> words) {
   KW_TRY(TempDir folder, TempDir::create("kw-torch"));
   KW_TRY_VOID(write_file(folder / "text.problem", problem.text));
   device::DeviceProcessOptions options;
   options.answer_s = kLoad_s;
-  KW_TRY(options.argv, python_argv({"device", folder / "text.problem", std::string(manner), on_gpu ? "cuda" : "cpu"}));
+  words.insert(words.begin(), {"device", folder / "text.problem"});
+  KW_TRY(options.argv, python_argv(std::move(words)));
   KW_TRY(auto process, device::make_device_process(std::move(options)));
   return std::unique_ptr<device::Device>(std::make_unique<TorchDevice>(std::move(folder), std::move(process)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<device::Device>> make_torch_device(const problem::Problem& problem, std::string_view manner, bool on_gpu) {
+  return make(problem, {std::string(manner), on_gpu ? "cuda" : "cpu"});
+}
+
+Result<std::unique_ptr<device::Device>> make_module_device(const problem::Problem& problem, const std::string& candidate_path, bool on_gpu) {
+  return make(problem, {"module", on_gpu ? "cuda" : "cpu", candidate_path});
 }
 
 Result<plan::Plan> torch_plan(const problem::Problem& problem, const problem::Workload& workload, std::string_view style) {

@@ -63,6 +63,7 @@ struct Options {
   bool time = false;                   // rung time too, where there is a gpu
   bool energy = false;                 // with time: joules a call too, for some seconds more a workload
   std::vector<std::string> against;    // candidates to time it against in the same run, by path; "eager", "compile": PyTorch
+  bool unsealed = false;               // candidates in Python too: they run outside of the jail
   double time_budget_s = 4;            // of measuring one workload; it ends sooner once the interval is narrow
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
   bool gpu_elsewhere = false;          // real workloads are recorded as with `gpu`, for a GPU that is not here (bundle.h)
@@ -237,6 +238,7 @@ struct Verdict {
   Evidence evidence;
   Options options;
   std::string gpu;             // "NVIDIA H200 (sm_90)"; empty when none was asked for
+  bool sealed = true;          // false: the candidate is Python, and had the run of the process that called and timed it
   std::string candidate_hash;  // of the sources
   uint64_t seed = 0;           // everything the judge chose follows from it
   std::array<RungReport, kRungs> ladder;

@@ -1,4 +1,4 @@
-"""kw problem torch, as a user runs it. 77 (skipped) where no Python has torch.
+"""kw problem torch, and kw judge of candidates in Python, as a user runs them. 77 (skipped) where no Python has torch.
 
     torch_test.py KW
 """
@@ -33,6 +33,42 @@ def altered(folder, name, old, new):
     return f"{folder}/{name}.problem"
 
 
+MODULE = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(columns))
+
+    def forward(self, x):
+        x = x.float()
+        return (x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5) * self.w).to(torch.bfloat16)
+
+
+def get_init_inputs():
+    return [8]
+"""
+# How it is spoiled, the exit code and what is said: of a forward that is wrong, keeps its first answer, raises, ends the process;
+# of a file that cannot be a candidate.
+SPOILED = (("", "", 0, "CORRECT, UNSEALED"), ("1e-5", "1e-2", 1, "WRONG, UNSEALED"),
+           ("        return (x", "        self.kept = y = getattr(self, 'kept', {})\n        if x.shape in y:\n            return y[x.shape]\n"
+                                "        y[x.shape] = (x", 1, "WRONG, UNSEALED"),
+           ("x.float()", "x.flaot()", 1, "UNRECORDABLE, UNSEALED"), ("        x = x.float()", "        import os\n        os._exit(0)", 1, "UNRECORDABLE"),
+           ("ModelNew", "Model", 2, "no class ModelNew"), ("return [8]", "return []", 2, "get_init_inputs"))
+
+
+def judged(kw, folder):
+    for i, (old, new, wanted, said) in enumerate(SPOILED):
+        text = MODULE.replace(old, new) if old else MODULE
+        if "y[x.shape] = (x" in new:
+            text = text.replace(".to(torch.bfloat16)", ".to(torch.bfloat16)\n        return y[x.shape]")
+        with open(f"{folder}/m{i}.py", "w", encoding="utf-8") as file:
+            file.write(text)
+        code, out, err = run(kw, "judge", f"{PROBLEMS}/rms_norm.problem", f"{folder}/m{i}.py", "--unsealed", "--seed", "3")
+        expect(code == wanted and said in out + err, f"{said}: exit code {code}, not {wanted}", out + err)
+
+
 def main(kw):
     code, out, err = run(kw, "problem", "torch", f"{PROBLEMS}/gemm_f16.problem")
     if "no Python with torch" in err:
@@ -51,6 +87,7 @@ def main(kw):
         path = altered(folder, "silu", "x: bf16", "x: e3m2")
         code, out, err = run(kw, "problem", "torch", path)
         expect(code == 2 and "no tensors of e3m2" in err, "a dtype that PyTorch lacks", out + err)
+        judged(kw, folder)
     return 0
 
 
