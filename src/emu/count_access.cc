@@ -37,21 +37,26 @@ Direction stores(SpaceCounters& c) {
   return {c.store_requests, c.store_bytes, c.sectors_store, c.wavefronts_store, c.ideal_wavefronts_store};
 }
 
-}  // namespace
-
-uint32_t count_sectors(const uint64_t* addresses, Mask lanes, unsigned bytes) {
+// Aligned pieces of memory of that many bytes that a request touches; no lane touches more than two.
+template <unsigned kUnit>
+uint32_t count_units(const uint64_t* addresses, Mask lanes, unsigned bytes) {
   if (are_consecutive(addresses, lanes, bytes)) {
-    return static_cast<uint32_t>((addresses[kLanes - 1] + bytes - 1) / 32 - addresses[0] / 32 + 1);
+    return static_cast<uint32_t>((addresses[kLanes - 1] + bytes - 1) / kUnit - addresses[0] / kUnit + 1);
   }
-  uint64_t sectors[2 * kLanes];
+  uint64_t units[2 * kLanes];
   int count = 0;
   for_lanes(lanes, [&](int i) {
-    const uint64_t first = addresses[i] / 32, last = (addresses[i] + bytes - 1) / 32;
-    if (count == 0 || sectors[count - 1] != first) sectors[count++] = first;
-    if (last != first) sectors[count++] = last;
+    const uint64_t first = addresses[i] / kUnit, last = (addresses[i] + bytes - 1) / kUnit;
+    if (count == 0 || units[count - 1] != first) units[count++] = first;
+    if (last != first) units[count++] = last;
   });
-  return distinct(sectors, count);
+  return distinct(units, count);
 }
+
+}  // namespace
+
+uint32_t count_sectors(const uint64_t* addresses, Mask lanes, unsigned bytes) { return count_units<32>(addresses, lanes, bytes); }
+uint32_t count_lines(const uint64_t* addresses, Mask lanes, unsigned bytes) { return count_units<128>(addresses, lanes, bytes); }
 
 Wavefronts count_wavefronts(const uint64_t* offsets, Mask lanes, unsigned bytes) {
   if (bytes >= 4 && are_consecutive(offsets, lanes, bytes) && offsets[0] % 128 == 0) {

@@ -20,6 +20,7 @@ AccessCount count_access(Counters& counters, ptx::Space space, Access how, const
                          unsigned bytes);
 
 uint32_t count_sectors(const uint64_t* addresses, Mask lanes, unsigned bytes);
+uint32_t count_lines(const uint64_t* addresses, Mask lanes, unsigned bytes);   // distinct lines of 128 bytes
 struct Wavefronts { uint32_t needed = 0, ideal = 0; };
 Wavefronts count_wavefronts(const uint64_t* offsets, Mask lanes, unsigned bytes);
 

@@ -97,6 +97,7 @@ struct SiteCounters {
   uint64_t warps = 0, threads = 0;       // executions, and the threads in them
   ptx::Space space = ptx::Space::kNone;  // of its memory accesses; of an asynchronous copy: global
   uint64_t requests = 0, bytes = 0, sectors = 0;
+  uint64_t lines = 0;                    // of 128 bytes, in global memory: distinct ones, request by request
   uint64_t wavefronts = 0, ideal_wavefronts = 0;   // in shared memory
   uint64_t address_passes = 0;           // atomics: passes when lanes that name one address go one after another
   uint64_t addresses = 0;                // atomics: distinct addresses, at most kMostAddresses

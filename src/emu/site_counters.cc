@@ -81,6 +81,7 @@ std::vector<SiteCounters> site_counters(std::span<const CountTable* const> table
       site.requests += list[i].requests;
       site.bytes += list[i].bytes;
       site.sectors += list[i].sectors;
+      site.lines += list[i].lines;
       site.wavefronts += list[i].wavefronts;
       site.ideal_wavefronts += list[i].ideal_wavefronts;
       site.address_passes += list[i].address_passes;
@@ -116,6 +117,7 @@ void SiteTotals::add(const SiteTotals& other) {
       to[i].requests += a.requests;
       to[i].bytes += a.bytes;
       to[i].sectors += a.sectors;
+      to[i].lines += a.lines;
       to[i].wavefronts += a.wavefronts;
       to[i].ideal_wavefronts += a.ideal_wavefronts;
       to[i].address_passes += a.address_passes;
@@ -143,6 +145,7 @@ void SiteCounting::access(const Warp& warp, const Insn& insn, ptx::Space space, 
   site.space = space;
   if (how == Access::kAtomic) site.address_passes += count_address_passes(addresses, lanes, site.addresses);
   if (space != ptx::Space::kGlobal && space != ptx::Space::kNone) return;
+  site.lines += count_lines(addresses, lanes, bytes);
   uint64_t last = ~uint64_t{0};
   for (int i = 0; i < kLanes; ++i) {
     if ((lanes >> i & 1u) == 0) continue;

@@ -19,7 +19,7 @@ namespace kw::emu {
 
 // Memory accesses of one instruction.
 struct SiteAccess {
-  uint64_t requests = 0, bytes = 0, sectors = 0, wavefronts = 0, ideal_wavefronts = 0, address_passes = 0;
+  uint64_t requests = 0, bytes = 0, sectors = 0, lines = 0, wavefronts = 0, ideal_wavefronts = 0, address_passes = 0;
   std::set<uint64_t> addresses;      // of atomics; at most kMostAddresses
   ptx::Space space = ptx::Space::kNone;
 };

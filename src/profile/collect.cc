@@ -166,7 +166,7 @@ void add_sites(std::vector<Site>& to, Site site) {
     to.push_back(std::move(site));
     return;
   }
-  for (double Site::*each : {&Site::warps, &Site::threads, &Site::requests, &Site::bytes, &Site::sectors, &Site::wavefronts, &Site::ideal_wavefronts, &Site::address_passes}) {
+  for (double Site::*each : {&Site::warps, &Site::threads, &Site::requests, &Site::bytes, &Site::sectors, &Site::lines, &Site::wavefronts, &Site::ideal_wavefronts, &Site::address_passes}) {
     (*at).*each += site.*each;
   }
   at->addresses = std::max(at->addresses, site.addresses);

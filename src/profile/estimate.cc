@@ -7,8 +7,8 @@ namespace kw::profile {
 namespace {
 
 constexpr double kStreamShare = 0.9;
-constexpr double kIssueClocks = 4, kGlobalClocks = 400, kSharedClocks = 25, kBarrierClocks = 30;
-constexpr double kL2Slices = 64;   // addresses that take atomics at once, at the most
+constexpr double kIssueClocks = 4, kL1Clocks = 35, kL2Clocks = 260, kDramClocks = 650, kSharedClocks = 25, kBarrierClocks = 30;
+constexpr double kL2Slices = 64;   // lines that take atomics at once, at the most
 
 // Results a clock and SM of classes that the specification does not tell apart: CUDA C++ Programming Guide.
 constexpr double kIntegerLanes = 64, kConversionLanes = 64, kSpecialLanes = 16;
@@ -34,6 +34,7 @@ std::string_view name_of(Time::Resource resource) {
     case Time::kDram: return "DRAM";
     case Time::kL2: return "L2";
     case Time::kLsu: return "load/store path";
+    case Time::kStarts: return "block starts";
     case Time::kIssue: return "instruction issue";
     case Time::kFp32: return "fp32";
     case Time::kFp64: return "fp64";
@@ -84,9 +85,10 @@ Time estimate(const Work& work, const arch::Target& target) {
   Time time;
   auto& t = time.seconds;
   t[Time::kDram] = part.dram_gbps > 0 ? work.dram_bytes / (kStreamShare * part.dram_gbps * 1e9) : 0;
-  t[Time::kL2] = work.l2_bytes / kSectorBytes * seconds;
-  t[Time::kLsu] = (work.line_passes + work.shared_passes) * seconds;
-  t[Time::kIssue] = work.issued() / target.limits.sub_partitions * seconds;
+  t[Time::kL2] = (work.l2_bytes / kSectorBytes + 4 * work.l2_spills) * seconds;
+  t[Time::kLsu] = (work.line_passes + work.spills + work.shared_passes) * seconds;
+  t[Time::kStarts] = work.blocks / clock;
+  t[Time::kIssue] = (work.issued() + work.spills) / target.limits.sub_partitions * seconds;
   t[Time::kFp32] = (n[C::kFloat32] + n[C::kHalf]) * 32 / lanes_of(part.fp32_tflops, sms, clock, 128) * seconds;
   t[Time::kFp64] = n[C::kFloat64] * 32 / lanes_of(part.fp64_tflops, sms, clock, 2) * seconds;
   t[Time::kInteger] = n[C::kInteger] * 32 / kIntegerLanes * seconds;
@@ -95,11 +97,12 @@ Time estimate(const Work& work, const arch::Target& target) {
   if (const double peak = tensor_peak(target, work.tensor_dtype); work.tensor_operations > 0 && peak > 0) {
     t[Time::kTensor] = work.tensor_operations / peak * (std::ceil(blocks / sms) * sms / blocks);
   }
-  t[Time::kAtomics] = work.atomic_updates / std::min(kL2Slices, std::max(1.0, work.atomic_addresses)) / clock;
+  t[Time::kAtomics] = work.atomic_updates / std::min(kL2Slices, std::max(1.0, work.atomic_lines)) / clock;
 
   const double warps = std::max(1.0, work.blocks * work.warps_per_block);
-  const double of_a_warp = work.issued() / warps * kIssueClocks * work.warp_imbalance + work.load_waits * kGlobalClocks +
-                           work.shared_loads * kSharedClocks / 4 + work.barriers * kBarrierClocks;
+  const double of_a_load = work.l1_share * kL1Clocks + (1 - work.l1_share) * (work.l2_share * kL2Clocks + (1 - work.l2_share) * kDramClocks);
+  const double of_a_warp = (work.issued() / warps * kIssueClocks + work.shared_loads * kSharedClocks / 4) * work.warp_imbalance +
+                           work.load_waits * of_a_load * work.load_imbalance + work.barriers * kBarrierClocks;
   const double waves = std::ceil(blocks / (sms * std::max(1.0, work.blocks_per_sm)));
   t[Time::kLatency] = launches * (waves - 1 + work.block_imbalance) * of_a_warp / clock;
 

@@ -26,7 +26,7 @@ Class class_by_counters(const Subject& subject, Time::Resource& bound) {
   for (int i = Time::kIssue; i <= Time::kTensor; ++i) compute = std::max(compute, sum[static_cast<size_t>(i)]);
   const double memory = std::max({sum[Time::kDram], sum[Time::kL2], sum[Time::kLsu], sum[Time::kAtomics]});
   const double launches = static_cast<double>(subject.launches + subject.other_steps) * kLaunchSeconds;
-  return class_of(memory, compute, std::max(sum[Time::kLatency], launches));
+  return class_of(memory, compute, std::max({sum[Time::kLatency], sum[Time::kStarts], launches}));
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ Site scaled(const emu::SiteCounters& site, const Kernel& kernel, const Loops& lo
   out.requests = of(site.requests) * by;
   out.bytes = of(site.bytes) * by;
   out.sectors = of(site.sectors) * by;
+  out.lines = of(site.lines) * by;
   out.wavefronts = of(site.wavefronts) * by;
   out.ideal_wavefronts = of(site.ideal_wavefronts) * by;
   out.address_passes = of(site.address_passes) * by;

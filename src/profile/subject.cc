@@ -23,6 +23,32 @@ double copy_waits(const Kernel& kernel) {
   return waits;
 }
 
+// Shared loads of a thread's neighbouring words are joined by ptxas: how many there are in the machine code for one in the PTX.
+double joined_shared_loads(const Kernel& kernel) {
+  const auto width_of = [](const std::vector<toolchain::MemoryAccess>& accesses) {
+    double bytes = 0, count = 0;
+    for (const auto& access : accesses) {
+      if (access.operation != "ld" || access.space != "shared") continue;
+      bytes += of(access.bytes * access.count);
+      count += of(access.count);
+    }
+    return count > 0 ? bytes / count : 0;
+  };
+  const double ptx = width_of(kernel.ptx.accesses), sass = kernel.sass ? width_of(kernel.sass->accesses) : 0;
+  return ptx > 0 && sass > ptx ? ptx / sass : 1;
+}
+
+// PTX does not spill. Every spilled word is a local access as often as an average instruction runs; what does not fit L1 goes to L2.
+void add_spills(const Kernel& kernel, const Subject& subject, Work& work) {
+  if (!kernel.resources) return;
+  const double words = of(kernel.resources->spill_load_bytes + kernel.resources->spill_store_bytes) / 4;
+  const double text = std::max(1.0, kernel.sass ? of(kernel.sass->instructions) : of(kernel.ptx.instructions));
+  work.spills = work.issued() * std::min(0.9, words / text);
+  const double resident = of(kernel.resources->spill_store_bytes) * kernel.launched.threads * work.blocks_per_sm;
+  const double shared = (of(kernel.resources->shared_bytes) + kernel.launched.dynamic_shared_bytes) * work.blocks_per_sm;
+  if (resident > of(static_cast<uint64_t>(subject.target->limits.shared_per_sm_bytes)) - shared) work.l2_spills = work.spills;
+}
+
 Work work_of(const Kernel& kernel, const Subject& subject) {
   using C = emu::Counters;
   Work work;
@@ -46,15 +72,18 @@ Work work_of(const Kernel& kernel, const Subject& subject) {
     const double touched = std::min(1.0, of(c.launch_sectors) * kSectorBytes / kernel.counted_launched.buffer_bytes);
     work.dram_bytes = std::min(launched.buffer_bytes * touched, (totals.load_sectors + totals.store_sectors) * kSectorBytes);
   }
+  const double joined = joined_shared_loads(kernel);
   double shared_loads = 0;
   for (const Site& site : kernel.sites) {
-    if (site.is_global() || site.space == ptx::Space::kLocal) work.line_passes += std::max(site.requests, site.sectors / 4);
+    if (site.space == ptx::Space::kLocal) work.line_passes += std::max(site.requests, site.sectors / 4);
+    if (site.is_global()) work.line_passes += std::max(site.requests, site.lines);
     if (site.is_atomic() && site.is_global()) {
       work.atomic_updates += site.threads;
-      work.atomic_addresses = std::max(work.atomic_addresses, site.addresses);
+      work.atomic_lines = std::max(work.atomic_lines, site.addresses / 32);   // of four bytes, side by side
     }
-    work.shared_passes += std::max(site.wavefronts, site.space == ptx::Space::kShared ? site.address_passes : 0);
-    if (site.wavefronts > 0 && site.is_load()) shared_loads += site.warps;
+    const double passes = std::max(site.wavefronts, site.space == ptx::Space::kShared ? site.address_passes : 0);
+    work.shared_passes += site.instruction_class == C::kLoad ? passes * joined : passes;
+    if (site.wavefronts > 0 && site.is_load()) shared_loads += site.instruction_class == C::kLoad ? site.warps * joined : site.warps;
   }
   work.instructions = totals.warps;
   work.tensor_operations = c.tensor_operations == 0 ? 0 : of(c.tensor_operations) * totals.warps[C::kTensor] / std::max(1.0, of(c.warp_instructions[C::kTensor]));
@@ -66,11 +95,18 @@ Work work_of(const Kernel& kernel, const Subject& subject) {
   for (const Site& site : kernel.sites) loads += site.is_global() && site.is_load() ? site.requests : 0;
   work.load_waits = (loads / in_flight + copy_waits(kernel)) / warps;
   work.shared_loads = shared_loads / warps;
+  // A block's later looks at a sector find it in L1, other blocks' in L2.
+  if (totals.load_sectors > 0 && totals.block_sectors > 0) {
+    work.l1_share = 1 - std::min(1.0, totals.block_sectors / totals.load_sectors);
+    work.l2_share = 1 - std::min(1.0, work.dram_bytes / (totals.block_sectors * kSectorBytes));
+  }
+  add_spills(kernel, subject, work);
   work.barriers = totals.warps[C::kBarrier] / warps;
   const double counted = of(std::accumulate(c.warp_instructions.begin(), c.warp_instructions.end(), uint64_t{0}));
   if (subject.shortened && counted > 0) {   // how a smaller workload spreads tells nothing of a larger one
     work.block_imbalance = std::max(1.0, of(c.busiest_block) * blocks / counted);
     work.warp_imbalance = std::max(1.0, of(c.busiest_warps) * of(c.warps) / blocks / counted);
+    if (work.warp_imbalance > 0.75 * work.warps_per_block) work.load_imbalance = work.warp_imbalance;   // a warp that does everything loads alone
   }
   return work;
 }

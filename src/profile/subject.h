@@ -35,7 +35,7 @@ struct Site {
   emu::Counters::Class instruction_class = emu::Counters::kOther;
   ptx::Space space = ptx::Space::kNone;
   double warps = 0, threads = 0;
-  double requests = 0, bytes = 0, sectors = 0, wavefronts = 0, ideal_wavefronts = 0;
+  double requests = 0, bytes = 0, sectors = 0, lines = 0, wavefronts = 0, ideal_wavefronts = 0;
   double address_passes = 0, addresses = 0;      // addresses: as counted
   bool is_global() const { return requests > 0 && (space == ptx::Space::kGlobal || space == ptx::Space::kNone); }
   bool is_load() const { return instruction_class == emu::Counters::kLoad || instruction_class == emu::Counters::kMatrixLoad; }

@@ -90,7 +90,7 @@ std::optional<Advice> bank_conflicts(const Subject& subject, const Kernel& kerne
                            worst->ideal_wavefronts / std::max(1.0, worst->warps));
   advice.try_this = "pad the rows of the shared array (a row of 32 words → 33; of 16-byte pieces → one piece more), or permute the columns by the row (XOR swizzle)";
   Work work = kernel.work;
-  work.shared_passes -= needed - ideal;
+  work.shared_passes *= ideal / needed;
   work.shared_loads *= ideal / needed;
   advice.gain = subject.gain(kernel, work);
   return advice;

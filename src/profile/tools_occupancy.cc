@@ -79,7 +79,7 @@ std::optional<Advice> register_pressure(const Subject& subject, const Kernel& ke
   return advice;
 }
 
-// Trigger: ptxas spills. Gain: every spilled word is a local access as often as an average instruction runs.
+// Trigger: ptxas spills. Gain: without.
 std::optional<Advice> spills(const Subject& subject, const Kernel& kernel) {
   if (!kernel.resources) return std::nullopt;
   const double bytes = of(kernel.resources->spill_load_bytes + kernel.resources->spill_store_bytes);
@@ -95,13 +95,9 @@ std::optional<Advice> spills(const Subject& subject, const Kernel& kernel) {
                            kernel.resources->spill_store_bytes, kernel.resources->spill_load_bytes);
   advice.try_this = fmt::format("allow more registers (now {} a thread: a larger bound or fewer blocks in __launch_bounds__, no -maxrregcount), or keep less alive at once",
                                 kernel.resources->registers);
-  const double words = bytes / 4, text = std::max(1.0, kernel.sass ? of(kernel.sass->instructions) : of(kernel.ptx.instructions));
-  const double share = std::min(0.9, words / text);
   Work work = kernel.work;
-  // What is counted is PTX, which does not spill: the time without spills is the estimate, with them it is longer.
-  work.instructions[emu::Counters::kLoad] += work.issued() * share;
-  work.line_passes += kernel.work.issued() * share;
-  advice.gain = subject.gain_from(kernel, work);
+  work.spills = work.l2_spills = 0;
+  advice.gain = subject.gain(kernel, work);
   return advice;
 }
 

@@ -169,7 +169,7 @@ std::optional<Advice> imbalance(const Subject& subject, const Kernel& kernel) {
   advice.try_this = blocks >= warps ? "cut the work into equal parts, start the long ones first, or let blocks fetch their next part from a counter"
                                     : "spread what one warp does alone over the block";
   Work work = kernel.work;
-  work.block_imbalance = work.warp_imbalance = 1;
+  work.block_imbalance = work.warp_imbalance = work.load_imbalance = 1;
   advice.gain = subject.gain(kernel, work);
   return advice;
 }
@@ -192,7 +192,7 @@ std::optional<Advice> atomics(const Subject& subject, const Kernel& kernel) {
   advice.saw = fmt::format("atomics update each of {} addresses about {:.0f} times, {:.1f} of a warp's lanes the same one", worst->addresses, per_address, per_request);
   advice.try_this = "add up first: in the warp (__shfl_xor_sync, __reduce_add_sync), then in shared memory, then once a block";
   Work work = kernel.work;
-  work.atomic_updates = std::min(work.atomic_updates, work.blocks * work.atomic_addresses);
+  work.atomic_updates = std::min(work.atomic_updates, work.blocks * worst->addresses);
   work.shared_passes = std::max(0.0, work.shared_passes - (worst->space == ptx::Space::kShared ? worst->address_passes - worst->requests : 0));
   advice.gain = subject.gain(kernel, work);
   return advice;

@@ -1,6 +1,6 @@
 //  A thread per output of a convolution: every input is loaded nine times and more, its index taken apart anew.
 // problem: problems/conv2d.problem
-// expects: shared_tiling tensor_cores
+// expects: tensor_cores
 // not: bank_conflicts spills atomics launch_overhead few_blocks double_precision precision barriers async_copy shallow_pipeline
 #include <kernelwright/candidate.h>
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
 //  fp32 outer products, 8 × 8 outputs a thread, held to 64 registers by its launch bounds.
 // problem: problems/gemm_f32.problem
-// expects: spills precision async_copy
+// expects: spills precision
 // not: launch_overhead partial_warps double_precision atomics few_blocks tensor_cores shared_tiling divergence shallow_pipeline
 #include <kernelwright/candidate.h>
 
