@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/parallel.h"
 #include "problem/interpreter.h"
 #include "problem/python_calls.h"
 
@@ -25,10 +26,10 @@ Status check_inputs(const Problem& problem, const Workload& workload,
 
 // After all that can be checked before anything is allocated.
 Result<NodeShapes> plan_of(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs,
-                           const EvaluateOptions& options) {
+                           const EvaluateOptions& options, std::int64_t slice_bytes = 0) {
   KW_TRY_VOID(check_workload(problem, workload));
   KW_TRY_VOID(check_inputs(problem, workload, inputs));
-  KW_TRY(NodeShapes plan, node_shapes(problem, workload.axes, options.keep_names));
+  KW_TRY(NodeShapes plan, node_shapes(problem, workload.axes, options.keep_names, {slice_bytes, threads_of(options)}));
   if (plan.peak_bytes > static_cast<double>(options.memory_limit))
     return fail(ErrorCode::kLimit,
                 "the fp64 reference of '{}' on workload '{}' needs {:.0f} MiB, more than the limit of {} "
@@ -56,6 +57,8 @@ auto with_memory(const Problem& problem, const Workload& workload, const Run& ru
 
 }  // namespace
 
+int threads_of(const EvaluateOptions& options) { return options.threads > 0 ? options.threads : available_cores(); }
+
 Result<double> seconds_left(const EvaluateOptions& options) {
   const std::chrono::duration<double> left = options.deadline - std::chrono::steady_clock::now();
   if (left.count() <= 0) return fail(ErrorCode::kLimit, "the time for the reference is over");
@@ -66,7 +69,7 @@ std::shared_ptr<PythonCalls> make_python_calls() { return std::make_shared<Pytho
 
 Result<Evaluation> evaluate(const Problem& problem, const Workload& workload,
                             const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options) {
-  KW_TRY(NodeShapes plan, plan_of(problem, workload, inputs, options));
+  KW_TRY(NodeShapes plan, plan_of(problem, workload, inputs, options, options.slice_bytes));
   return with_memory(problem, workload, [&] { return Interpreter(problem, workload, inputs, options).run(std::move(plan)); });
 }
 

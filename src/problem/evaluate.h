@@ -5,8 +5,8 @@
 // not round. Outputs come back in f64, *not* rounded to their declared dtype: the reference is what a
 // perfect candidate would round. The result does not depend on the number of threads: reductions have a
 // fixed order.
-// Memory: nodes are freed after their last use; the peak is known before anything is allocated, and a
-// workload over `memory_limit` is a kLimit error that says what it needs. Operations are bounded likewise; so is time, which
+// Memory: nodes are freed after their last use, and large ones exist slice by slice only where the graph lets them (slices.h);
+// the peak is known before anything is allocated, and a workload over `memory_limit` is a kLimit error that says what it needs. Operations are bounded likewise; so is time, which
 // is looked at between operators.
 // Functions of section python run in a jailed process (python_calls.h), one for each call whose answer is not known yet.
 // Errors: inputs of the wrong number, dtype or shape; limits; what a Python function does wrong. Thread-safe.
@@ -37,12 +37,16 @@ enum class Precision {
                // f16 becomes bf16)
 };
 
+inline constexpr std::int64_t kSliceBytes = 1 << 18;
+
 struct EvaluateOptions {
   Precision precision = Precision::kReference;
   std::size_t truncated_output = 0;  // kTruncated: the output that says how many bits
   std::int64_t memory_limit = std::int64_t{4} << 30;
   double operation_limit = 2e12;
   int threads = 0;                // 0: as many as there are cores
+  // Where many values are larger, they are computed in slices of about this size (slices.h); 0: never.
+  std::int64_t slice_bytes = kSliceBytes;
   std::uint64_t disturbance = 0;  // seed of the signs in kDisturbed
   bool keep_names = false;        // also return the named intermediates
   double python_seconds = 300;    // for each call of a function of section python
@@ -50,6 +54,8 @@ struct EvaluateOptions {
   // Remembers the answers of Python functions; shared by copies of these options.
   std::shared_ptr<PythonCalls> python = make_python_calls();
 };
+
+int threads_of(const EvaluateOptions& options);
 
 // Seconds until the deadline; kLimit beyond it.
 Result<double> seconds_left(const EvaluateOptions& options);

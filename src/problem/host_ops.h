@@ -21,6 +21,8 @@ using Buffer = std::vector<double>;
 struct Array {  // a view; of a scalar the shape is empty
   const double* data = nullptr;
   tensor::Shape shape;
+  tensor::Shape first = {};  // of a part: the index of its first element in the whole
+  std::string place_of(std::int64_t flat) const;  // "[3, 17]": in the whole
 };
 
 // Runs body(begin, end) over [0, count) in pieces whose bounds do not depend on the threads.

@@ -20,7 +20,7 @@ Status check_index(std::string_view name, const Array& index, std::int64_t size,
   if (outside.none()) return {};
   return fail(ErrorCode::kInvalid,
               "{}: index {} at {} is outside an axis of size {}; fill the index with integers(0, …), or clamp it",
-              name, index.data[outside.at()], tensor::index_text(index.shape, outside.at()), size);
+              name, index.data[outside.at()], index.place_of(outside.at()), size);
 }
 
 // Two updates of one element: the earliest update that has a forerunner, and that.
@@ -29,11 +29,11 @@ Status twice(const Array& index, const Extent& picks, std::int64_t axis, std::in
   const double target = index.data[later];
   std::int64_t earlier = later - row * step;
   while (index.data[earlier] != target) earlier += step;
-  const std::string place = tensor::index_text(index.shape, later);
+  const std::string place = index.place_of(later);
   return fail(ErrorCode::kInvalid,
               "scatter: the updates at {} and {} both go to index {} of axis {}, and which one stays is not defined; "
               "make the index unique along the axis, or use scatter_add, scatter_max or scatter_min",
-              tensor::index_text(index.shape, earlier), place, target, axis);
+              index.place_of(earlier), place, target, axis);
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "base/parallel.h"
 #include "problem/graph_builder.h"
 #include "problem/python_calls.h"
 
 namespace kw::problem {
 namespace {
+
+constexpr std::int64_t kPiece = 1 << 16;
 
 bool same_bits(const Buffer& a, const Buffer& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
@@ -26,7 +27,7 @@ bool signs_zeros(Op op) {
 Interpreter::Interpreter(const Problem& problem, const Workload& workload, const std::vector<tensor::Tensor>& inputs,
                          const EvaluateOptions& options)
     : problem_(problem), axes_(workload.axes), inputs_(inputs), options_(options),
-      threads_(options.threads > 0 ? options.threads : available_cores()), arithmetic_(problem, options, threads_),
+      threads_(threads_of(options)), arithmetic_(problem, options, threads_),
       single_(arithmetic_.single()) {}
 
 Result<Evaluation> Interpreter::run(NodeShapes plan) {
@@ -53,34 +54,58 @@ Status Interpreter::compute_all(NodeShapes plan) {
   const auto& nodes = problem_.graph.nodes;
   values_.resize(nodes.size());
   as_before_.assign(nodes.size(), false);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!plan_.live[i]) continue;
+  for (const Region& region : plan_.regions) {
+    KW_TRY_VOID(region.loops.empty() ? compute_whole(region) : compute_slices(region));
+    if (!region.loops.empty()) let_go(region.nodes.back());
+  }
+  return {};
+}
+
+Status Interpreter::compute_whole(const Region& region) {
+  const auto& nodes = problem_.graph.nodes;
+  for (const NodeId id : region.nodes) {
+    const auto i = static_cast<std::size_t>(id);
     const auto& operands = nodes[i].operands;
     as_before_[i] = before_ != nullptr && !changed_[i] &&
                     std::all_of(operands.begin(), operands.end(), [&](NodeId o) { return as_before_[static_cast<std::size_t>(o)]; });
     if (as_before_[i]) continue;
-    if (Status done = compute(nodes[i], static_cast<NodeId>(i)); !done) {
-      Error error = std::move(done).error();
-      if (!error.span) error.span = nodes[i].span;  // a Python function names its own line
-      error.span->file = problem_.file;
-      error.source_line = std::string(line_of(problem_.text, error.span->line).substr(0, 400));
-      return fail(std::move(error));
-    }
-    if (nodes[i].kind == Kind::kInteger && signs_zeros(nodes[i].op))  // integers have one zero: 1 / -i is inf there
-      for (double& element : values_[i]) element += 0.0;
-    finish(nodes[i], static_cast<NodeId>(i));
+    KW_TRY_VOID(compute_placed(static_cast<NodeId>(i)));
     if (before_ != nullptr && same_bits(values_[i], (*before_)[i])) {
       as_before_[i] = true;
       values_[i] = Buffer();
     }
-    if (keep_) continue;
-    for (NodeId dead : plan_.freed[i]) values_[static_cast<std::size_t>(dead)] = Buffer();
+    if (!keep_) let_go(id);
   }
+  return {};
+}
+
+void Interpreter::let_go(NodeId reader) {
+  for (const NodeId dead : plan_.freed[static_cast<std::size_t>(reader)]) {
+    Buffer& value = values_[static_cast<std::size_t>(dead)];
+    if (region_ != nullptr) spare_.push_back(std::move(value));
+    value = Buffer();
+  }
+}
+
+// A node of the graph with the place of its error.
+Status Interpreter::compute_placed(NodeId id) {
+  const Node& node = problem_.graph.nodes[static_cast<std::size_t>(id)];
+  if (Status done = compute(node, id); !done) {
+    Error error = std::move(done).error();
+    if (!error.span) error.span = node.span;  // a Python function names its own line
+    error.span->file = problem_.file;
+    error.source_line = std::string(line_of(problem_.text, error.span->line).substr(0, 400));
+    return fail(std::move(error));
+  }
+  if (node.kind == Kind::kInteger && signs_zeros(node.op))  // integers have one zero: 1 / -i is inf there
+    for (double& element : values_[static_cast<std::size_t>(id)]) element += 0.0;
+  finish(node, id);
   return {};
 }
 
 const Buffer& Interpreter::value_of(NodeId id) const {
   const auto at = static_cast<std::size_t>(id);
+  if (region_ != nullptr && !region_->loop_of.contains(id)) return whole_->value_of(id);
   return as_before_[at] ? (*before_)[at] : values_[at];
 }
 
@@ -101,7 +126,19 @@ Buffer Interpreter::result_buffer(const Node& node, NodeId id) {
     }
   }
   reused_ = -1;
-  return Buffer(count);
+  return new_buffer(count);
+}
+
+// Slices come with what those before them have let go.
+Buffer Interpreter::new_buffer(std::size_t count) {
+  auto best = spare_.end();
+  for (auto it = spare_.begin(); it != spare_.end(); ++it)
+    if (it->size() >= count && it->size() <= 2 * count && (best == spare_.end() || it->size() < best->size())) best = it;
+  if (best == spare_.end()) return Buffer(count);
+  Buffer found = std::move(*best);
+  spare_.erase(best);
+  found.resize(count);
+  return found;
 }
 
 Status Interpreter::compute(const Node& node, NodeId id) {
@@ -116,7 +153,12 @@ Status Interpreter::compute(const Node& node, NodeId id) {
     return a;
   };
   switch (node.op) {
-    case Op::kInput: value = inputs_[static_cast<std::size_t>(node.input)].to_doubles(); return {};
+    case Op::kInput:
+      value = new_buffer(static_cast<std::size_t>(count));
+      for_pieces(count, kPiece, threads_, [&](std::int64_t begin, std::int64_t end) {
+        inputs_[static_cast<std::size_t>(node.input)].read(begin, {value.data() + begin, static_cast<std::size_t>(end - begin)});
+      });
+      return {};
     case Op::kConstant: value = {node.value}; return {};
     case Op::kSize: {
       KW_TRY(const std::int64_t size, node.start.evaluate(axes_));
@@ -125,9 +167,10 @@ Status Interpreter::compute(const Node& node, NodeId id) {
     }
     case Op::kArange: {
       KW_TRY(const std::int64_t first, node.start.evaluate(axes_));
-      value.resize(static_cast<std::size_t>(count));
+      const tensor::Shape& begin = plan_.firsts[static_cast<std::size_t>(id)];
+      value = new_buffer(static_cast<std::size_t>(count));
       for (std::int64_t i = 0; i < count; ++i)
-        value[static_cast<std::size_t>(i)] = static_cast<double>(first + i * node.step);
+        value[static_cast<std::size_t>(i)] = static_cast<double>(first + (i + (begin.empty() ? 0 : begin[0])) * node.step);
       return {};
     }
     case Op::kReshape:
@@ -135,11 +178,13 @@ Status Interpreter::compute(const Node& node, NodeId id) {
       if (const auto& freed = plan_.freed[static_cast<std::size_t>(id)];
           std::find(freed.begin(), freed.end(), node.operands[0]) != freed.end() && may_take(node.operands[0]))
         value = std::move(values_[static_cast<std::size_t>(node.operands[0])]);
-      else
-        value = value_of(node.operands[0]);
+      else {
+        value = new_buffer(static_cast<std::size_t>(count));
+        std::copy_n(operand(0).data, count, value.data());
+      }
       return {};
     case Op::kBroadcast:
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       copy_strided(operand(0).data, shape, broadcast_strides(operand(0).shape, shape), value.data(),
                    threads_);
       return {};
@@ -148,7 +193,7 @@ Status Interpreter::compute(const Node& node, NodeId id) {
       const auto own = row_major_strides(a.shape);
       std::vector<std::int64_t> strides;
       for (std::int64_t axis : node.axes) strides.push_back(own[static_cast<std::size_t>(axis)]);
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       copy_strided(a.data, shape, strides, value.data(), threads_);
       return {};
     }
@@ -157,7 +202,7 @@ Status Interpreter::compute(const Node& node, NodeId id) {
       auto strides = row_major_strides(a.shape);
       const auto axis = static_cast<std::size_t>(node.axes[0]);
       KW_TRY(const std::int64_t start, node.start.evaluate(axes_));
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       const double* first = count > 0 ? a.data + start * strides[axis] : a.data;
       strides[axis] *= node.step;
       copy_strided(first, shape, strides, value.data(), threads_);
@@ -166,30 +211,31 @@ Status Interpreter::compute(const Node& node, NodeId id) {
     case Op::kConcat: {
       std::vector<Array> parts;
       for (NodeId part : node.operands) parts.push_back(array(part));
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       concat(parts, node.axes[0], value.data());
       return {};
     }
     case Op::kPad:
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       pad(operand(0), *operand(1).data, node.axes, sliding, value.data(), shape, threads_);
       return {};
     case Op::kFlip:
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       flip(operand(0), node.axes, value.data(), threads_);
       return {};
     case Op::kWindows:
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       windows(operand(0), node.axes, sliding, value.data(), shape, threads_);
       return {};
     case Op::kConv:
     case Op::kConvTranspose:
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
+      std::fill(value.begin(), value.end(), 0.0);  // outputs that see nothing are left alone
       convolve(node.op, operand(0), operand(1), sliding, value.data(), shape, single_, false, threads_);
       return {};
     case Op::kMaxPool:
     case Op::kAvgPool:
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       pool(node, operand(0), sliding, value.data(), shape, single_, false, threads_);
       return {};
     case Op::kCast:
@@ -204,7 +250,7 @@ Status Interpreter::compute(const Node& node, NodeId id) {
       where(operand(0), operand(1), operand(2), value.data(), shape, threads_);
       return {};
     case Op::kMatmul:
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       matmul(operand(0), operand(1), value.data(), shape, single_, false, threads_);
       return {};
     case Op::kTake:
@@ -225,7 +271,7 @@ Status Interpreter::compute(const Node& node, NodeId id) {
     case Op::kUniform: {
       std::vector<Array> operands;
       for (NodeId given : node.operands) operands.push_back(array(given));
-      value.resize(static_cast<std::size_t>(count));
+      value = new_buffer(static_cast<std::size_t>(count));
       return evaluate_along(node, operands, value.data(), count, single_, threads_);
     }
     case Op::kPython: return call_python(node, id);
@@ -233,7 +279,7 @@ Status Interpreter::compute(const Node& node, NodeId id) {
   }
   const OpGroup group = op_group(node.op);
   if (group == OpGroup::kReduce || group == OpGroup::kPick) {
-    value.resize(static_cast<std::size_t>(count));
+    value = new_buffer(static_cast<std::size_t>(count));
     reduce(node.op, operand(0), node.axes, value.data(), single_, false, threads_);
     return {};
   }

@@ -11,6 +11,12 @@ constexpr std::int64_t kPiece = 1 << 15;
 
 }  // namespace
 
+std::string Array::place_of(std::int64_t flat) const {
+  tensor::Shape index = tensor::index_of(shape, flat);
+  for (std::size_t axis = 0; axis < first.size(); ++axis) index[axis] += first[axis];
+  return tensor::shape_text(index);
+}
+
 std::vector<std::int64_t> row_major_strides(const tensor::Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t axis = shape.size(); axis-- > 1;)

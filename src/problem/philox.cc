@@ -17,7 +17,7 @@ Status check_range(std::string_view what, const Array& a, std::int64_t count, do
       if (!(a.data[i] >= 0 && a.data[i] < limit)) return outside.see(i);
   });
   if (outside.none()) return {};
-  return fail(ErrorCode::kInvalid, "{} at {} is {:.0f}; {}", what, tensor::index_text(a.shape, outside.at()),
+  return fail(ErrorCode::kInvalid, "{} at {} is {:.0f}; {}", what, a.place_of(outside.at()),
               a.data[outside.at()], remedy);
 }
 

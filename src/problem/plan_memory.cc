@@ -102,14 +102,104 @@ void mark_live(const Problem& problem, NodeShapes& known, bool keep_names) {
         known.live[static_cast<std::size_t>(operand)] = true;
 }
 
+// Last readers of whole values. Those of a region are let go after its last node.
+void plan_lifetimes(const Problem& problem, const std::vector<bool>& kept, NodeShapes& known) {
+  const auto& nodes = problem.graph.nodes;
+  std::vector<NodeId> last(nodes.size(), -1);
+  for (const Region& region : known.regions)
+    for (const NodeId id : region.nodes) {
+      const NodeId reader = region.loops.empty() ? id : region.nodes.back();
+      if (region.loaded.contains(id)) {
+        if (nodes[static_cast<std::size_t>(id)].op != Op::kInput) last[static_cast<std::size_t>(id)] = reader;
+        continue;
+      }
+      for (const NodeId operand : nodes[static_cast<std::size_t>(id)].operands)
+        if (!region.loop_of.contains(operand)) last[static_cast<std::size_t>(operand)] = reader;
+    }
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (last[i] >= 0 && !kept[i]) known.freed[static_cast<std::size_t>(last[i])].push_back(static_cast<NodeId>(i));
+}
+
+// What an operator needs beside operands and result: packed operands, moved axes, keys of a sort.
+double scratch_of(const Node& node, const std::vector<double>& bytes) {
+  double scratch = 0;
+  for (const NodeId operand : node.operands)
+    if (op_group(node.op) == OpGroup::kReduce || op_group(node.op) == OpGroup::kPick)
+      scratch += bytes[static_cast<std::size_t>(operand)];
+  return node.op == Op::kSort || node.op == Op::kArgsort ? 2 * scratch : scratch;  // a key and a place
+}
+
+// The values of one slice, the largest there is.
+double peak_of_slice(const Problem& problem, const Region& region, std::vector<double> bytes) {
+  double peak = 0, alive = 0;
+  for (const NodeId id : region.nodes)
+    for (const int loop : region.loop_of.at(id)) {
+      if (loop < 0) continue;
+      const Loop& l = region.loops[static_cast<std::size_t>(loop)];
+      bytes[static_cast<std::size_t>(id)] *= static_cast<double>((l.units + l.parts - 1) / l.parts) / static_cast<double>(l.units);
+    }
+  for (const NodeId id : region.nodes) {
+    alive += bytes[static_cast<std::size_t>(id)];
+    const bool loaded = region.loaded.contains(id);
+    peak = std::max(peak, alive + (loaded ? 0 : scratch_of(problem.graph.nodes[static_cast<std::size_t>(id)], bytes)));
+    if (const auto freed = region.freed.find(id); freed != region.freed.end())
+      for (const NodeId dead : freed->second) alive -= bytes[static_cast<std::size_t>(dead)];
+  }
+  return peak;
+}
+
+// A node's result and its operands are alive at once.
+double peak_of(const Problem& problem, const NodeShapes& known, int threads) {
+  const auto& nodes = problem.graph.nodes;
+  std::vector<double> bytes;
+  for (const std::int64_t count : known.counts) bytes.push_back(8.0 * static_cast<double>(count));
+  double peak = 0, alive = 0;
+  const auto let_go = [&](NodeId reader) {
+    for (const NodeId dead : known.freed[static_cast<std::size_t>(reader)]) alive -= bytes[static_cast<std::size_t>(dead)];
+  };
+  for (const Region& region : known.regions) {
+    if (!region.loops.empty()) {
+      for (const NodeId id : region.stored) alive += bytes[static_cast<std::size_t>(id)];
+      const auto in_flight = static_cast<double>(std::min<std::int64_t>(threads, region.slices()));
+      peak = std::max(peak, alive + in_flight * peak_of_slice(problem, region, bytes));
+      let_go(region.nodes.back());
+      continue;
+    }
+    for (const NodeId id : region.nodes) {
+      const Node& node = nodes[static_cast<std::size_t>(id)];
+      double scratch = 0;
+      if (node.op == Op::kPython) {
+        // The first node of a call takes the values of all, which travel at two precisions, as bytes and as numbers.
+        std::vector<NodeId> calls = problem.graph.same_call(id);
+        std::erase_if(calls, [&](NodeId call) { return !known.live[static_cast<std::size_t>(call)]; });
+        if (calls.front() == id) {
+          for (const NodeId call : calls) {
+            alive += bytes[static_cast<std::size_t>(call)];
+            scratch += 4 * bytes[static_cast<std::size_t>(call)];
+          }
+          for (const NodeId operand : node.operands) scratch += bytes[static_cast<std::size_t>(operand)];
+        }
+      } else {
+        alive += bytes[static_cast<std::size_t>(id)];
+        scratch = scratch_of(node, bytes);
+      }
+      peak = std::max(peak, alive + scratch);
+      let_go(id);
+    }
+  }
+  return peak;
+}
+
 }  // namespace
 
-Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, bool keep_names) {
+Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, bool keep_names, Slicing slicing) {
   const auto& nodes = problem.graph.nodes;
   NodeShapes known;
   mark_live(problem, known, keep_names);
   for (const TensorDecl& input : problem.inputs) known.live[static_cast<std::size_t>(input.node)] = true;
   known.freed.resize(nodes.size());
+  known.firsts.resize(nodes.size());
+  known.wholes.resize(nodes.size());
   for (const Node& node : nodes) {
     known.windows.emplace_back();
     if (!node.windows.empty()) {
@@ -164,47 +254,14 @@ Result<NodeShapes> node_shapes(const Problem& problem, const AxisValues& axes, b
                         list == &problem.pieces ? "piece" : "output", output.name, tensor::shape_text(declared),
                         tensor::shape_text(made)));
     }
-  // Last readers, and the peak: a node's result and its operands are alive at once.
-  std::vector<NodeId> last(nodes.size(), -1);
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (known.live[i])
-      for (NodeId operand : nodes[i].operands)
-        last[static_cast<std::size_t>(operand)] = static_cast<NodeId>(i);
   std::vector<bool> kept(nodes.size(), false);
   for (const TensorDecl& output : problem.outputs)
     if (output.node >= 0) kept[static_cast<std::size_t>(output.node)] = true;
   if (keep_names)
     for (const NamedNode& name : problem.names) kept[static_cast<std::size_t>(name.node)] = true;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (last[i] >= 0 && !kept[i])
-      known.freed[static_cast<std::size_t>(last[i])].push_back(static_cast<NodeId>(i));
-  double alive = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!known.live[i]) continue;
-    double scratch = 0;  // of the operator itself: packed operands, moved axes, keys of a sort
-    if (nodes[i].op == Op::kPython) {
-      // The first node of a call takes the values of all, which travel at two precisions, as bytes and as numbers.
-      std::vector<NodeId> calls = problem.graph.same_call(static_cast<NodeId>(i));
-      std::erase_if(calls, [&](NodeId call) { return !known.live[static_cast<std::size_t>(call)]; });
-      if (calls.front() == static_cast<NodeId>(i)) {
-        for (const NodeId call : calls) {
-          alive += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(call)]);
-          scratch += 32.0 * static_cast<double>(known.counts[static_cast<std::size_t>(call)]);
-        }
-        for (const NodeId operand : nodes[i].operands)
-          scratch += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);
-      }
-    } else {
-      alive += 8.0 * static_cast<double>(known.counts[i]);
-    }
-    for (NodeId operand : nodes[i].operands)
-      if (op_group(nodes[i].op) == OpGroup::kReduce || op_group(nodes[i].op) == OpGroup::kPick)
-        scratch += 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(operand)]);
-    if (nodes[i].op == Op::kSort || nodes[i].op == Op::kArgsort) scratch *= 2;  // a key and a place
-    known.peak_bytes = std::max(known.peak_bytes, alive + scratch);
-    for (NodeId dead : known.freed[i])
-      alive -= 8.0 * static_cast<double>(known.counts[static_cast<std::size_t>(dead)]);
-  }
+  known.regions = make_regions(problem, known, kept, slicing.bytes);
+  plan_lifetimes(problem, kept, known);
+  known.peak_bytes = peak_of(problem, known, slicing.threads);
   return known;
 }
 

@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "base/near_miss.h"
+#include "base/parallel.h"
+#include "problem/evaluate.h"
 #include "problem/plan_memory.h"
 
 namespace kw::problem {
@@ -244,7 +246,7 @@ std::vector<bool> needed_whole(const Problem& problem) {
 }  // namespace
 
 Result<Cost> cost_of(const Problem& problem, const Workload& workload) {
-  KW_TRY(const NodeShapes shapes, node_shapes(problem, workload.axes));
+  KW_TRY(const NodeShapes shapes, node_shapes(problem, workload.axes, false, {kSliceBytes, available_cores()}));
   Cost cost;
   const auto bytes = [&](const TensorDecl& declaration) {
     const auto& shape = shapes.shapes[static_cast<std::size_t>(declaration.node)];

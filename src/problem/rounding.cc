@@ -73,7 +73,7 @@ Status round_by_chance(DType dtype, bool saturate, const Array& a, const double*
   });
   if (outside.none()) return {};
   return fail(ErrorCode::kInvalid, "cast: the random word at {} is {:.0f}; a word lies between 0 and 2^32 - 1",
-              tensor::index_text(a.shape, outside.at()), words[outside.at()]);
+              a.place_of(outside.at()), words[outside.at()]);
 }
 
 void round_to_bits(int bits, double* values, std::int64_t count, int threads) {

@@ -103,7 +103,19 @@ Result<Evaluation> evaluate_case(const TextCase& c, const std::vector<Given>& ou
            tensor::Tensor::from_doubles(problem.inputs[i].dtype, std::move(shape), inputs[i].values));
     tensors.push_back(std::move(given));
   }
-  return evaluate(problem, workload, tensors);
+  auto whole = evaluate(problem, workload, tensors);
+  EvaluateOptions options;
+  options.slice_bytes = sizeof(double);  // cut as far as it goes: the same bits, the same error
+  const auto sliced = evaluate(problem, workload, tensors, options);
+  EXPECT_EQ(whole.has_value(), sliced.has_value());
+  for (std::size_t i = 0; whole && sliced && i < whole->outputs.size(); ++i) {
+    const std::span<const std::byte> a = whole->outputs[i].bytes(), b = sliced->outputs[i].bytes();
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << "output " << i << " in slices";
+  }
+  if (!whole && !sliced) {
+    EXPECT_EQ(format_error(whole.error()), format_error(sliced.error()));
+  }
+  return whole;
 }
 
 void run_evaluate(const TextCase& c) {

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 59;  // so that the count of bits fits 64 bits
 
+constexpr std::int64_t kTable = 256;  // values of a dtype of 8 bits
+
 std::uint64_t read_bits(const std::byte* data, std::int64_t index, unsigned width) {
   if (width % 8 == 0) {
     std::uint64_t word = 0;
@@ -67,15 +69,17 @@ std::int64_t byte_count(DType dtype, std::int64_t count) {
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-std::string index_text(const Shape& shape, std::int64_t flat) {
-  std::vector<std::int64_t> index(shape.size(), 0);
+Shape index_of(const Shape& shape, std::int64_t flat) {
+  Shape index(shape.size(), 0);
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     if (shape[axis] <= 0) continue;
     index[axis] = flat % shape[axis];
     flat /= shape[axis];
   }
-  return fmt::format("[{}]", fmt::join(index, ", "));
+  return index;
 }
+
+std::string index_text(const Shape& shape, std::int64_t flat) { return shape_text(index_of(shape, flat)); }
 
 Result<Tensor> Tensor::zeros(DType dtype, Shape shape, std::int64_t limit) {
   KW_TRY(const std::int64_t count, element_count(shape));
@@ -133,22 +137,35 @@ const std::byte* Tensor::data() const { return reinterpret_cast<const std::byte*
 std::byte* Tensor::data() { return reinterpret_cast<std::byte*>(storage_.data()); }
 
 std::vector<double> Tensor::to_doubles() const {
-  if (dtype_ == DType::kF64) return storage_;
   std::vector<double> values(static_cast<std::size_t>(size_));
+  read(0, values);
+  return values;
+}
+
+void Tensor::read(std::int64_t first, std::span<double> out) const {
+  const auto count = static_cast<std::int64_t>(out.size());
+  KW_CHECK(first >= 0 && count <= size_ - first);
   const auto convert = [&]<typename Element>(Element element, auto to_double) {
-    const std::byte* from = data();
-    for (double& value : values) {
+    const std::byte* from = data() + first * static_cast<std::int64_t>(sizeof element);
+    for (double& value : out) {
       std::memcpy(&element, from, sizeof element);
       from += sizeof element;
       value = to_double(element);
     }
-    return std::move(values);
   };
+  if (dtype_ == DType::kF64) return convert(double{}, [](double x) { return x; });
   if (dtype_ == DType::kF32) return convert(float{}, [](float x) -> double { return x; });
   if (dtype_ == DType::kF16) return convert(std::uint16_t{}, [](std::uint16_t h) -> double { return f16_to_f32(h); });
   if (dtype_ == DType::kBF16) return convert(std::uint16_t{}, [](std::uint16_t h) -> double { return bf16_to_f32(h); });
-  for (std::int64_t i = 0; i < size_; ++i) values[static_cast<std::size_t>(i)] = at(i);
-  return values;
+  if (dtype_ == DType::kI32) return convert(std::int32_t{}, [](std::int32_t x) -> double { return x; });
+  if (bits_of(dtype_) <= 8 && count > kTable) {
+    double table[kTable];
+    for (std::uint64_t word = 0; word < std::uint64_t{1} << bits_of(dtype_); ++word) table[word] = decode(word, dtype_);
+    if (bits_of(dtype_) == 8) return convert(std::uint8_t{}, [&](std::uint8_t word) { return table[word]; });
+    for (std::int64_t i = 0; i < count; ++i) out[static_cast<std::size_t>(i)] = table[read_bits(data(), first + i, bits_of(dtype_))];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) out[static_cast<std::size_t>(i)] = at(first + i);
 }
 
 std::span<const double> Tensor::f64() const {

@@ -34,7 +34,8 @@ std::int64_t byte_count(DType dtype, std::int64_t count);
 // "f16[128, 64]", as problem files write it.
 std::string shape_text(const Shape& shape);
 
-// "[3, 17]": the index of the flat element `flat` in `shape`.
+// The index of the flat element `flat` in `shape`; "[3, 17]".
+Shape index_of(const Shape& shape, std::int64_t flat);
 std::string index_text(const Shape& shape, std::int64_t flat);
 
 class Tensor {
@@ -58,6 +59,7 @@ class Tensor {
   // The elements as doubles. `f64()` is the storage itself: KW_CHECK that dtype() is f64.
   std::vector<double> to_doubles() const;
   std::span<const double> f64() const;
+  void read(std::int64_t first, std::span<double> out) const;  // as many from `first` on; KW_CHECK: they are there
   double at(std::int64_t flat) const;         // KW_CHECK: 0 <= flat < size()
   void set(std::int64_t flat, double value);  // rounds to the dtype
   std::uint64_t bits_at(std::int64_t flat) const;
