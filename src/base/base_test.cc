@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/fresh_memory.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/parallel.h"
@@ -189,6 +190,18 @@ TEST(Log, KeepsQuietBelowItsLevel) {
   set_log_level(before);
   set_log_sink({});
   EXPECT_EQ(lines, std::vector<std::string>{"b 2"});
+}
+
+TEST(FreshMemory, IsZeroAndKeepsWhatIsWritten) {
+  for (const size_t count : {size_t{0}, size_t{3}, size_t{5} << 20}) {  // of the heap, and pages of its own
+    FreshVector<double> values(count);
+    EXPECT_EQ(std::count(values.begin(), values.end(), 0.0), static_cast<ptrdiff_t>(count));
+    values.push_back(7);
+    values.insert(values.begin(), 8);
+    EXPECT_EQ(values.front(), 8);
+    EXPECT_EQ(values.back(), 7);
+    EXPECT_EQ(values.size(), count + 2);
+  }
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ Result<Evaluation> evaluate(const Problem& problem, const Workload& workload,
                             const std::vector<tensor::Tensor>& inputs, const EvaluateOptions& options = {});
 
 // The value of every node, for evaluations that differ from this one in little. At Precision::kReference.
-using NodeValues = std::vector<std::vector<double>>;  // by node; empty where no output needs it
+using NodeValues = std::vector<FreshVector<double>>;  // by node; empty where no output needs it
 
 // kLimit where all of them together are more than the limit of memory.
 Result<NodeValues> evaluate_nodes(const Problem& problem, const Workload& workload,

@@ -16,7 +16,7 @@
 
 namespace kw::problem {
 
-using Buffer = std::vector<double>;
+using Buffer = FreshVector<double>;
 
 struct Array {  // a view; of a scalar the shape is empty
   const double* data = nullptr;

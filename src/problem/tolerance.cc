@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "problem/graph_builder.h"
+#include "problem/host_ops.h"
 #include "problem/plan_memory.h"
 
 namespace kw::problem {
@@ -39,35 +40,54 @@ Path path_to(const Problem& problem, const NodeShapes& shapes, NodeId output) {
   return path;
 }
 
-bool representable(const tensor::Tensor& reference, DType dtype) {
-  const auto values = reference.f64();
-  return std::all_of(values.begin(), values.end(), [dtype](double v) {
-    return std::isnan(v) || tensor::decode(tensor::encode(v, dtype), dtype) == v;
+// The largest value of body(begin, end) over the pieces of [0, count), at least 0.
+template <typename Body>
+double largest_of(std::size_t count, int threads, const Body& body) {
+  constexpr std::int64_t kPiece = 1 << 16;
+  std::vector<double> found(count / kPiece + 1, 0.0);
+  for_pieces(static_cast<std::int64_t>(count), kPiece, threads, [&](std::int64_t begin, std::int64_t end) {
+    found[static_cast<std::size_t>(begin / kPiece)] = body(static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
   });
+  return *std::max_element(found.begin(), found.end());
+}
+
+bool representable(const tensor::Tensor& reference, DType dtype, int threads) {
+  const auto values = reference.f64();
+  return largest_of(values.size(), threads, [&](std::size_t begin, std::size_t end) {
+           for (std::size_t i = begin; i < end; ++i)
+             if (!std::isnan(values[i]) && tensor::decode(tensor::encode(values[i], dtype), dtype) != values[i]) return 1.0;
+           return 0.0;
+         }) == 0;
 }
 
 // The largest honest error of each element so far; an honest value that is not finite says nothing here
 // (admit() sees it).
 class HonestError {
  public:
-  explicit HonestError(const tensor::Tensor& reference)
-      : reference_(reference.f64()), errors_(reference_.size(), 0.0) {}
-  double see(const tensor::Tensor& honest) {  // the largest of this evaluation
+  explicit HonestError(const tensor::Tensor& reference) : reference_(reference.f64()), errors_(reference_.size()) {}
+  double see(const tensor::Tensor& honest, int threads) {  // the largest of this evaluation
     const auto values = honest.f64();
-    double largest = 0;
-    for (std::size_t i = 0; i < errors_.size(); ++i) {
-      const double error = std::abs(values[i] - reference_[i]);
-      if (!std::isfinite(error)) continue;
-      errors_[i] = std::max(errors_[i], error);
-      largest = std::max(largest, error);
-    }
-    return largest;
+    return largest_of(errors_.size(), threads, [&](std::size_t begin, std::size_t end) {
+      double largest = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        const double error = std::abs(values[i] - reference_[i]);
+        if (!std::isfinite(error)) continue;
+        errors_[i] = std::max(errors_[i], error);
+        largest = std::max(largest, error);
+      }
+      return largest;
+    });
   }
   double at(std::size_t i) const { return errors_[i]; }
 
  private:
   std::span<const double> reference_;
-  std::vector<double> errors_;
+  Buffer errors_;
+};
+
+struct Honest {  // of one output
+  HonestError error;
+  double plain = 0, disturbed = 0;  // the largest errors
 };
 
 // How many disturbed evaluations. With few elements, one draw of signs may let all errors cancel.
@@ -80,18 +100,16 @@ std::int64_t signs_for(const Problem& problem, const NodeShapes& shapes) {
 }
 
 OutputTolerance derive(const Problem& problem, const TensorDecl& output, const Path& path,
-                       const tensor::Tensor& reference, const std::vector<const tensor::Tensor*>& honest) {
+                       const tensor::Tensor& reference, const Honest& honest, int threads) {
   OutputTolerance made;
   made.output = output.name;
   made.factor = problem.tolerance_factor;
   made.rounding = tensor::unit_roundoff(output.dtype);
   made.reduction_length = path.reduction_length;
   const auto ref = reference.f64();
-  HonestError error(reference);
-  for (std::size_t i = 0; i < honest.size(); ++i) {
-    double& largest = i == 0 ? made.plain_error : made.disturbed_error;
-    largest = std::max(largest, error.see(*honest[i]));
-  }
+  const HonestError& error = honest.error;
+  made.plain_error = honest.plain;
+  made.disturbed_error = honest.disturbed;
   double squares = 0;
   std::int64_t finite = 0;
   for (double value : ref)
@@ -107,18 +125,24 @@ OutputTolerance derive(const Problem& problem, const TensorDecl& output, const P
     made.exact = made.absolute == 0;
     return made;
   }
-  if (path.exact && representable(reference, output.dtype)) {
+  if (path.exact && representable(reference, output.dtype, threads)) {
     made.exact = true;
     return made;
   }
-  for (std::size_t i = 0; i < ref.size(); ++i)
-    if (ref[i] != 0 && std::abs(ref[i]) >= made.reference_rms)
-      made.relative = std::max(made.relative, error.at(i) / std::abs(ref[i]));
-  for (std::size_t i = 0; i < ref.size(); ++i) {
-    const double beyond = error.at(i) - made.relative * std::abs(ref[i]);
-    if (beyond > 1e-9 * error.at(i))
-      made.absolute = std::max(made.absolute, beyond);  // not this formula's rounding
-  }
+  made.relative = largest_of(ref.size(), threads, [&](std::size_t begin, std::size_t end) {
+    double largest = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      if (ref[i] != 0 && std::abs(ref[i]) >= made.reference_rms) largest = std::max(largest, error.at(i) / std::abs(ref[i]));
+    return largest;
+  });
+  made.absolute = largest_of(ref.size(), threads, [&](std::size_t begin, std::size_t end) {
+    double largest = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const double beyond = error.at(i) - made.relative * std::abs(ref[i]);
+      if (beyond > 1e-9 * error.at(i)) largest = std::max(largest, beyond);  // not this formula's rounding
+    }
+    return largest;
+  });
   const double least = tensor::ulp_at(output.dtype, 0);
   if (tensor::bits_of(output.dtype) < 8) made.roundings = 1;
   made.budget.rtol = made.factor * made.relative + made.roundings * made.rounding;
@@ -162,24 +186,26 @@ Result<Tolerance> derive_tolerance(const Problem& problem, const Workload& workl
   for (const TensorDecl& output : problem.outputs) paths.push_back(path_to(problem, shapes, output.node));
   // Where nothing rounds, honest evaluations equal the reference.
   const bool all_exact = std::all_of(paths.begin(), paths.end(), [](const Path& p) { return p.exact; });
-  std::vector<Evaluation> honest;  // plain, then disturbed
+  const int threads = threads_of(options);
+  std::vector<Honest> honest;
+  for (const tensor::Tensor& output : reference->outputs) honest.push_back({HonestError(output)});
   if (!all_exact) {
+    // One evaluation at a time is in memory.
     run.precision = Precision::kHonest;
-    KW_TRY(Evaluation plain, evaluate(problem, workload, inputs, run));
-    honest.push_back(std::move(plain));
+    KW_TRY(Evaluation evaluation, evaluate(problem, workload, inputs, run));
+    for (std::size_t i = 0; i < honest.size(); ++i) honest[i].plain = honest[i].error.see(evaluation.outputs[i], threads);
     run.precision = Precision::kDisturbed;
-    for (std::int64_t i = 0, signs = signs_for(problem, shapes); i < signs; ++i) {
-      run.disturbance = kSignSeed + static_cast<std::uint64_t>(i);
-      KW_TRY(Evaluation disturbed, evaluate(problem, workload, inputs, run));
-      honest.push_back(std::move(disturbed));
+    for (std::int64_t draw = 0, signs = signs_for(problem, shapes); draw < signs; ++draw) {
+      run.disturbance = kSignSeed + static_cast<std::uint64_t>(draw);
+      evaluation = {};
+      KW_TRY(evaluation, evaluate(problem, workload, inputs, run));
+      for (std::size_t i = 0; i < honest.size(); ++i)
+        honest[i].disturbed = std::max(honest[i].disturbed, honest[i].error.see(evaluation.outputs[i], threads));
     }
   }
   Tolerance tolerance;
-  for (std::size_t i = 0; i < problem.outputs.size(); ++i) {
-    std::vector<const tensor::Tensor*> values;
-    for (const Evaluation& evaluation : honest) values.push_back(&evaluation.outputs[i]);
-    tolerance.outputs.push_back(derive(problem, problem.outputs[i], paths[i], reference->outputs[i], values));
-  }
+  for (std::size_t i = 0; i < problem.outputs.size(); ++i)
+    tolerance.outputs.push_back(derive(problem, problem.outputs[i], paths[i], reference->outputs[i], honest[i], threads));
   return tolerance;
 }
 

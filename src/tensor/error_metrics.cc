@@ -5,11 +5,13 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace kw::tensor {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kPiece = 1 << 16;  // elements that are compared together
 
 // Bits of precision and the exponent of the smallest normal value, of the value as a double.
 struct Precision {
@@ -69,6 +71,82 @@ Status check_pair(const Tensor& got, const Tensor& reference) {
   return {};
 }
 
+// Of neighbouring elements: all that does not depend on the order.
+struct Piece {
+  ErrorMetrics metrics;
+  double worst_key = -1, peak = 0;
+};
+
+class Comparison {
+ public:
+  Comparison(const Tensor& got, const Tensor& reference, const std::optional<Budget>& budget)
+      : got_(got), expected_(reference.f64()), budget_(budget), largest_(largest_finite(got.dtype())) {}
+
+  Piece piece(std::int64_t begin, std::span<const double> values) const {
+    Piece found;
+    ErrorMetrics& metrics = found.metrics;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::int64_t at = begin + static_cast<std::int64_t>(i);
+      const double expected = expected_[static_cast<std::size_t>(at)];
+      const Pair pair = judge_pair(values[i], expected, got_.dtype(), largest_);
+      const double magnitude = std::abs(expected);
+      const double allowed = allowed_at(budget_, pair, expected);
+      const bool failing = is_failing(budget_, pair, allowed);
+      double key = pair.error;
+      if (pair.mismatch) {
+        ++metrics.kind_mismatches;
+      } else if (pair.finite) {
+        ++metrics.compared;
+        metrics.max_abs = std::max(metrics.max_abs, pair.error);
+        if (expected != 0) metrics.max_rel = std::max(metrics.max_rel, pair.error / magnitude);
+        if (pair.error != 0) metrics.max_ulp = std::max(metrics.max_ulp, pair.error / ulp_at(got_.dtype(), expected));
+        found.peak = std::max(found.peak, magnitude);
+        if (budget_ && pair.error != 0) key = allowed > 0 ? pair.error / allowed : kInfinity;
+      }
+      if (budget_) metrics.budget_used = std::max(metrics.budget_used, key);
+      if (!failing && key <= found.worst_key) continue;
+      const ElementError element{at, values[i], expected, pair.error, allowed};
+      if (failing && metrics.failing++ == 0) metrics.first = element;
+      if (key > found.worst_key) {
+        found.worst_key = key;
+        metrics.worst = element;
+      }
+    }
+    return found;
+  }
+
+  // The sums, whose order shows in their last bits: from the first element to the last.
+  void add(std::int64_t begin, std::span<const double> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double expected = expected_[static_cast<std::size_t>(begin) + i];
+      const Pair pair = judge_pair(values[i], expected, got_.dtype(), largest_);
+      if (pair.mismatch || !pair.finite) continue;
+      squares_ += pair.error * pair.error;
+      dot_ += values[i] * expected;
+      got_norm_ += values[i] * values[i];
+      reference_norm_ += std::abs(expected) * std::abs(expected);
+    }
+  }
+
+  void finish(ErrorMetrics& metrics, double peak) const {
+    if (metrics.compared > 0) metrics.rmse = std::sqrt(squares_ / static_cast<double>(metrics.compared));
+    metrics.psnr = metrics.rmse == 0 ? kInfinity : 20 * std::log10(peak / metrics.rmse);
+    if (got_norm_ == 0 && reference_norm_ == 0)
+      metrics.cosine = 1;
+    else if (got_norm_ == 0 || reference_norm_ == 0)
+      metrics.cosine = 0;
+    else
+      metrics.cosine = dot_ / (std::sqrt(got_norm_) * std::sqrt(reference_norm_));
+  }
+
+ private:
+  const Tensor& got_;
+  std::span<const double> expected_;
+  const std::optional<Budget>& budget_;
+  double largest_;
+  double squares_ = 0, dot_ = 0, got_norm_ = 0, reference_norm_ = 0;
+};
+
 }  // namespace
 
 double ulp_at(DType dtype, double value) {
@@ -86,50 +164,47 @@ double unit_roundoff(DType dtype) {
 
 Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::optional<Budget> budget) {
   KW_TRY_VOID(check_pair(got, reference));
-  ErrorMetrics metrics;
-  metrics.elements = got.size();
-  const double largest = largest_finite(got.dtype());
-  const auto expected = reference.f64();
-  const std::vector<double> values = got.to_doubles();
-  double squares = 0, peak = 0, dot = 0, got_norm = 0, reference_norm = 0, worst_key = -1;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const Pair pair = judge_pair(values[i], expected[i], got.dtype(), largest);
-    const double magnitude = std::abs(expected[i]);
-    const double allowed = allowed_at(budget, pair, expected[i]);
-    const bool failing = is_failing(budget, pair, allowed);
-    double key = pair.error;
-    if (pair.mismatch) {
-      ++metrics.kind_mismatches;
-    } else if (pair.finite) {
-      ++metrics.compared;
-      metrics.max_abs = std::max(metrics.max_abs, pair.error);
-      if (expected[i] != 0) metrics.max_rel = std::max(metrics.max_rel, pair.error / magnitude);
-      if (pair.error != 0)
-        metrics.max_ulp = std::max(metrics.max_ulp, pair.error / ulp_at(got.dtype(), expected[i]));
-      squares += pair.error * pair.error;
-      peak = std::max(peak, magnitude);
-      dot += values[i] * expected[i];
-      got_norm += values[i] * values[i];
-      reference_norm += magnitude * magnitude;
-      if (budget && pair.error != 0) key = allowed > 0 ? pair.error / allowed : kInfinity;
+  Comparison comparison(got, reference, budget);
+  const std::int64_t count = got.size(), pieces = (count + kPiece - 1) / kPiece;
+  // Pieces side by side, beside them one walk from the first to the last.
+  std::vector<Piece> found(static_cast<std::size_t>(pieces));
+  const auto values_of = [&](std::int64_t piece, std::vector<double>& values) {
+    values.resize(static_cast<std::size_t>(std::min(kPiece, count - piece * kPiece)));
+    got.read(piece * kPiece, values);
+    return piece * kPiece;
+  };
+  parallel_for(static_cast<std::uint64_t>(pieces) + 1, pieces > 4 ? available_cores() : 1, [&](std::uint64_t index) {
+    std::vector<double> values;
+    if (index > 0) {
+      const std::int64_t begin = values_of(static_cast<std::int64_t>(index) - 1, values);
+      found[index - 1] = comparison.piece(begin, values);
+      return;
     }
-    if (budget) metrics.budget_used = std::max(metrics.budget_used, key);
-    if (!failing && key <= worst_key) continue;
-    const ElementError element{static_cast<std::int64_t>(i), values[i], expected[i], pair.error, allowed};
-    if (failing && metrics.failing++ == 0) metrics.first = element;
-    if (key > worst_key) {
-      worst_key = key;
-      metrics.worst = element;
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const std::int64_t begin = values_of(piece, values);
+      comparison.add(begin, values);
     }
+  });
+  Piece all;
+  ErrorMetrics& metrics = all.metrics;
+  metrics.elements = count;
+  for (const Piece& piece : found) {
+    const ErrorMetrics& its = piece.metrics;
+    metrics.compared += its.compared;
+    metrics.kind_mismatches += its.kind_mismatches;
+    metrics.max_abs = std::max(metrics.max_abs, its.max_abs);
+    metrics.max_rel = std::max(metrics.max_rel, its.max_rel);
+    metrics.max_ulp = std::max(metrics.max_ulp, its.max_ulp);
+    metrics.budget_used = std::max(metrics.budget_used, its.budget_used);
+    if (metrics.failing == 0) metrics.first = its.first;
+    metrics.failing += its.failing;
+    if (piece.worst_key > all.worst_key) {
+      all.worst_key = piece.worst_key;
+      metrics.worst = its.worst;
+    }
+    all.peak = std::max(all.peak, piece.peak);
   }
-  if (metrics.compared > 0) metrics.rmse = std::sqrt(squares / static_cast<double>(metrics.compared));
-  metrics.psnr = metrics.rmse == 0 ? kInfinity : 20 * std::log10(peak / metrics.rmse);
-  if (got_norm == 0 && reference_norm == 0)
-    metrics.cosine = 1;
-  else if (got_norm == 0 || reference_norm == 0)
-    metrics.cosine = 0;
-  else
-    metrics.cosine = dot / (std::sqrt(got_norm) * std::sqrt(reference_norm));
+  comparison.finish(metrics, all.peak);
   return metrics;
 }
 

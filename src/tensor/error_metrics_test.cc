@@ -11,7 +11,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::nan("");
 
-ErrorMetrics compared(DType dtype, std::vector<double> got, std::vector<double> reference,
+ErrorMetrics compared(DType dtype, std::vector<double> got, FreshVector<double> reference,
                       std::optional<Budget> budget = std::nullopt) {
   const Shape shape = {static_cast<std::int64_t>(got.size())};
   auto metrics =
@@ -95,6 +95,28 @@ TEST(ErrorMetrics, RefusesAnotherSize) {
   EXPECT_FALSE(compare(*Tensor::adopt({1}, {1}), *Tensor::adopt({2}, {1, 2})));
   EXPECT_FALSE(compare(*Tensor::zeros(DType::kF32, {0}), *Tensor::adopt({2}, {1, 2}))) << "an empty answer";
   EXPECT_FALSE(compare(*Tensor::zeros(DType::kF32, {2}), *Tensor::zeros(DType::kF32, {2})));
+}
+
+// Large tensors are compared in pieces; the first of equals, and of the failing, is in an early one.
+TEST(ErrorMetrics, PiecesAreOneTensor) {
+  const std::size_t count = 400'000;
+  std::vector<double> got(count, 1);
+  const FreshVector<double> reference(count, 1.0);
+  got[70'000] = 2;
+  got[200'000] = 2;
+  got[390'000] = 0.5;
+  got[399'999] = kNan;
+  const ErrorMetrics metrics = compared(DType::kF32, got, reference, Budget{0.25, 0});
+  EXPECT_EQ(metrics.elements, 400'000);
+  EXPECT_EQ(metrics.compared, 399'999);
+  EXPECT_EQ(metrics.kind_mismatches, 1);
+  EXPECT_EQ(metrics.failing, 4);
+  EXPECT_EQ(metrics.first->index, 70'000);
+  EXPECT_EQ(metrics.worst->index, 399'999);
+  EXPECT_EQ(metrics.max_abs, 1);
+  EXPECT_DOUBLE_EQ(metrics.rmse, std::sqrt(2.25 / 399'999));
+  got[399'999] = 1;
+  EXPECT_EQ(compared(DType::kF32, got, reference, Budget{0.25, 0}).worst->index, 70'000);
 }
 
 }  // namespace

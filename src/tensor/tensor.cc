@@ -119,7 +119,7 @@ Result<Tensor> Tensor::from_bytes(DType dtype, Shape shape, std::span<const std:
   return tensor;
 }
 
-Result<Tensor> Tensor::adopt(Shape shape, std::vector<double> values) {
+Result<Tensor> Tensor::adopt(Shape shape, FreshVector<double> values) {
   KW_TRY(const std::int64_t count, element_count(shape));
   if (static_cast<std::int64_t>(values.size()) != count)
     return fail(ErrorCode::kInvalid, "f64{} holds {} elements, but {} values were given", shape_text(shape),

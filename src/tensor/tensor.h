@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fresh_memory.h"
 #include "base/result.h"
 #include "tensor/dtype.h"
 
@@ -47,7 +48,7 @@ class Tensor {
   static Result<Tensor> from_doubles(DType dtype, Shape shape, std::span<const double> values);
   static Result<Tensor> from_bytes(DType dtype, Shape shape, std::span<const std::byte> bytes);
   // Takes the doubles without a copy of their values: an f64 tensor.
-  static Result<Tensor> adopt(Shape shape, std::vector<double> values);
+  static Result<Tensor> adopt(Shape shape, FreshVector<double> values);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -74,7 +75,7 @@ class Tensor {
   Shape shape_ = {0};
   std::int64_t size_ = 0;
   std::size_t byte_size_ = 0;
-  std::vector<double> storage_;  // doubles for alignment: any dtype may be read in place
+  FreshVector<double> storage_;  // doubles for alignment: any dtype may be read in place
 };
 
 }  // namespace kw::tensor
