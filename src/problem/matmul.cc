@@ -9,6 +9,7 @@ namespace kw::problem {
 namespace {
 
 constexpr std::int64_t kRowsPerPiece = 64;
+constexpr std::int64_t kPanels = 32;
 
 struct Sizes {
   std::int64_t m, n, k;
@@ -40,28 +41,31 @@ void multiply_rows(const double* a, const std::vector<T>& packed, const Sizes& s
   constexpr std::int64_t width = kWidth<T>;
   const Tile<T> multiply = choose_tile<T>();
   const std::int64_t groups = (end - row + kRows - 1) / kRows, panels = (s.n + width - 1) / width;
-  std::vector<T> rows(static_cast<std::size_t>(groups * kRows * kDepth));
-  std::vector<T> tiles(static_cast<std::size_t>(groups * panels * kRows * width), T{0});
-  for (std::int64_t k0 = 0; k0 < s.k; k0 += kDepth) {
-    const std::int64_t depth = std::min(kDepth, s.k - k0);
-    for (std::int64_t g = 0; g < groups; ++g)
-      for (std::int64_t r = 0; r < kRows; ++r) {
-        const std::int64_t i = row + g * kRows + r;
-        T* to = rows.data() + g * kRows * kDepth + r;
-        for (std::int64_t k = 0; k < depth; ++k)
-          to[k * kRows] = i < end ? element<T>(a[i * s.k + k0 + k], absolute) : T{0};
-      }
-    for (std::int64_t p = 0; p < panels; ++p)
+  std::vector<T> rows(static_cast<std::size_t>(groups * kRows * std::min(kDepth, s.k)));
+  std::vector<T> tiles(static_cast<std::size_t>(groups * std::min(panels, kPanels) * kRows * width));
+  for (std::int64_t first = 0; first < panels; first += kPanels) {  // so many that their sums stay in the cache
+    const std::int64_t count = std::min(kPanels, panels - first);
+    std::fill(tiles.begin(), tiles.end(), T{0});
+    for (std::int64_t k0 = 0; k0 < s.k; k0 += kDepth) {
+      const std::int64_t depth = std::min(kDepth, s.k - k0);
       for (std::int64_t g = 0; g < groups; ++g)
-        multiply(rows.data() + g * kRows * kDepth, packed.data() + (p * s.k + k0) * width, depth,
-                 tiles.data() + (g * panels + p) * kRows * width);
-  }
-  for (std::int64_t i = row; i < end; ++i)
-    for (std::int64_t j = 0; j < s.n; ++j) {
-      const std::int64_t g = (i - row) / kRows, p = j / width;
-      out[i * s.n + j] = static_cast<double>(tiles[static_cast<std::size_t>(
-          ((g * panels + p) * kRows + (i - row) % kRows) * width + j % width)]);
+        for (std::int64_t r = 0; r < kRows; ++r) {
+          const std::int64_t i = row + g * kRows + r;
+          T* to = rows.data() + g * kRows * depth + r;
+          for (std::int64_t k = 0; k < depth; ++k)
+            to[k * kRows] = i < end ? element<T>(a[i * s.k + k0 + k], absolute) : T{0};
+        }
+      for (std::int64_t p = 0; p < count; ++p)
+        for (std::int64_t g = 0; g < groups; ++g)
+          multiply(rows.data() + g * kRows * depth, packed.data() + ((first + p) * s.k + k0) * width, depth,
+                   tiles.data() + (g * count + p) * kRows * width);
     }
+    for (std::int64_t i = row; i < end; ++i)
+      for (std::int64_t p = 0; p < count; ++p) {
+        const T* sums = tiles.data() + (((i - row) / kRows * count + p) * kRows + (i - row) % kRows) * width;
+        std::copy_n(sums, std::min(width, s.n - (first + p) * width), out + i * s.n + (first + p) * width);
+      }
+  }
 }
 
 // A matrix by one column: packing would do width times the work.
