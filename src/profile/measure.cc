@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "device/probe.h"
 #include "problem/inputs.h"
 
 namespace kw::profile {
@@ -45,14 +46,7 @@ Result<std::vector<double>> times_of(device::LoadedPlan& loaded) {
 }
 
 Result<double> around_nothing(device::Device& gpu) {
-  plan::Plan plan;
-  plan.target = "sm_70";
-  const std::string ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
-  plan.modules.push_back({ptx, plan::hash_of(ptx)});
-  plan::Launch launch;
-  launch.kernel = "nothing";
-  plan.steps.emplace_back().action = launch;
-  KW_TRY(const auto loaded, gpu.load(std::move(plan), {}));
+  KW_TRY(const auto loaded, gpu.load(device::launch_probe(1).plan, {}));
   KW_TRY(const std::vector<double> times, times_of(*loaded));
   return part_of(times, 0.5);
 }
