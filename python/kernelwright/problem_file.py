@@ -30,6 +30,19 @@ class ProblemFile:
         source = "\n".join(line[margin:] if without_comment(line).strip() else "" for line in body)
         self.statements = ast.parse("\n" * lines["reference"] + source).body   # with the lines of the file
 
+    def needed(self):
+        """The statements that outputs come from; the others are of pieces alone."""
+        wanted, found = {each.name for each in self.outputs}, []
+        for statement in reversed(self.statements):
+            if target_of(statement) in wanted:
+                found.append(statement)
+                wanted.update(each.id for each in ast.walk(statement.value) if isinstance(each, ast.Name))
+        return found[::-1]
+
+
+def target_of(statement):
+    return (statement.targets[0] if isinstance(statement, ast.Assign) else statement.target).id
+
 
 def without_comment(line):
     return line.split("#")[0]

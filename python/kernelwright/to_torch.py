@@ -12,7 +12,7 @@ import copy
 import keyword
 
 from . import torch_calls, torch_moves
-from .problem_file import ProblemFile
+from .problem_file import ProblemFile, target_of
 
 UNTRANSLATED = 3   # exit code
 STYLES = ("stored", "wide", "reference")
@@ -28,10 +28,6 @@ LIMITS = {"i8": (-128, 127), "u8": (0, 255), "i16": (-32768, 32767), "i4": (-8, 
 
 HIDDEN = ("torch", "math", "functional", "tuple", "None")
 MOVES = ("transpose", "permute", "broadcast", "windows", "conv", "conv_transpose", "topk", "topk_index")   # what may give elements that lie in memory out of order
-
-
-def targets(statement):
-    return [each.id for each in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])]
 
 
 class Untranslatable(Exception):
@@ -67,18 +63,19 @@ class Function:
         self.values = {name: Value(ast.Name(name), "real" if isinstance(value, float) else "size") for name, value in problem.attributes.items()}
         self.values.update({axis: Value(ast.Name(axis), "size") for axis in problem.axes})
         self.values.update(inf=Value(ast.parse("math.inf", mode="eval").body, "real"), nan=Value(ast.parse("math.nan", mode="eval").body, "real"))
-        self.calls = [node for statement in problem.statements for node in ast.walk(statement) if isinstance(node, ast.Call)]
-        self.taken = {*self.values, *(each.name for each in problem.inputs), *(target for each in problem.statements for target in targets(each))}
+        statements = problem.needed()
+        self.calls = [node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        self.taken = {*self.values, *(each.name for each in problem.inputs), *map(target_of, statements)}
         for name in sorted(self.taken):
             if name in HIDDEN or keyword.iskeyword(name):
                 raise Untranslatable(None, f"the name '{name}' means something else in Python; rename it")
         self.dense = not any(isinstance(each, ast.Subscript) or getattr(getattr(each, "func", None), "id", "") in MOVES
-                             for statement in problem.statements for each in ast.walk(statement.value))
+                             for statement in statements for each in ast.walk(statement.value))
         for each in problem.inputs:
             self.values[each.name] = Value(ast.Name(each.name), self.given(each.dtype))
             if each.dtype in PACKED and style != "reference":
                 self.unpack(each)
-        for statement in problem.statements:
+        for statement in statements:
             self.statement(statement)
         self.results = [self.output(each) for each in problem.outputs]
 
@@ -108,7 +105,7 @@ class Function:
         if isinstance(statement, ast.AnnAssign) and self.style != "reference" and not value.is_number:
             kept = statement.annotation
             value = self.kept(value, kept.id if isinstance(kept, ast.Name) else kept.value.id, statement)
-        self.assign(targets(statement)[0], value)
+        self.assign(target_of(statement), value)
 
     def kept(self, value, dtype, place):
         if dtype == "tf32":

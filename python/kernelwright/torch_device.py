@@ -1,6 +1,6 @@
 """A device process (src/device/device_process.h) whose plans are the problem itself, computed by PyTorch.
 
-    python -m kernelwright device PROBLEM eager|compile cpu|cuda
+    python -m kernelwright device PROBLEM eager|compile|cublaslt|cudnn cpu|cuda
     python -m kernelwright device PROBLEM module cpu|cuda FILE     the same with a candidate in Python (torch_module.py)
 
 Messages are frames on descriptor 3: two little-endian u64 (bytes of head, of body), a JSON object, bytes. A plan that is loaded
@@ -20,7 +20,8 @@ import time
 
 import torch
 
-from . import to_torch
+from . import library_rival, to_torch
+from .expression_graph import NoOperator
 from .problem_file import ProblemFile
 
 INVALID, UNSUPPORTED, NOT_FOUND, IO, LIMIT = range(5)   # ErrorCode of base/result.h
@@ -224,7 +225,7 @@ class TorchDevice:
         for style in to_torch.STYLES if candidate is None else ():
             to_torch.Function(self.problem, style)   # refuses here what it cannot translate
         if self.on_gpu and not torch.cuda.is_available():
-            raise Refused(NOT_FOUND, f"PyTorch {torch.__version__} sees no GPU", "install a build of it for CUDA, or leave --against eager|compile out")
+            raise Refused(NOT_FOUND, f"PyTorch {torch.__version__} sees no GPU", f"install a build of it for CUDA, or leave --against {manner} out")
         self.functions, self.plans = {}, {}
         if not self.on_gpu:
             torch.set_num_threads(1)   # what is small has no use for more, and a busy machine punishes it
@@ -232,6 +233,7 @@ class TorchDevice:
             cache = torch.cuda.get_device_properties(0).L2_cache_size
             self.other = torch.ones(FLUSH * max(cache, 1 << 20) // 4, dtype=torch.int32, device="cuda")
             self.long_enough = 20_000_000   # cycles: ten milliseconds
+        self.library = library_rival.LibraryRival(self, manner) if manner in library_rival.MANNERS else None
         self.module = None
         if candidate is not None:
             from .torch_module import Module
@@ -248,10 +250,10 @@ class TorchDevice:
             return self.module, []
         key = (style, tuple(sorted(axes.items())))
         if key not in self.functions:
-            namespace = {}
+            namespace = {} if self.library is None else self.library.namespace()
             place = f"{self.folder}/{self.problem.name}_{style}.py"   # torch.compile knows functions by their files
             with open(place, "w", encoding="utf-8") as file:
-                file.write(to_torch.Function(self.problem, style).text())
+                file.write((to_torch.Function(self.problem, style) if self.library is None else self.library.function(style)).text())
             with open(place, encoding="utf-8") as file:
                 exec(compile(file.read(), place, "exec"), namespace)
             made = namespace[self.problem.name]
@@ -279,6 +281,8 @@ class TorchDevice:
             name = f"PyTorch {torch.__version__.split('+')[0]}"
             if self.module is not None:
                 name = f"{torch.cuda.get_device_name(0) if self.on_gpu else 'CPU'} through {name}"
+            elif self.library is not None:
+                name = self.library.name
             else:
                 name += " eager" if self.manner == "eager" else " torch.compile"
             return {"name": name, "times": self.on_gpu, "findings": False, "dram_bytes_per_s": 0.0}, b""
@@ -327,6 +331,10 @@ def send(channel, head, body=b""):
 def error_of(error):
     if isinstance(error, Refused):
         return {"code": error.code, "message": str(error), "notes": error.notes}
+    if isinstance(error, library_rival.NotInstalled):
+        return {"code": NOT_FOUND, "message": str(error), "notes": error.notes}
+    if isinstance(error, NoOperator):
+        return {"code": UNSUPPORTED, "message": str(error), "notes": []}
     if isinstance(error, (to_torch.Untranslatable, SyntaxError)):
         return {"code": UNSUPPORTED, "message": f"the problem has no translation to PyTorch: {to_torch.reason(error)}", "notes": []}
     if isinstance(error, (MemoryError, torch.cuda.OutOfMemoryError)):

@@ -157,7 +157,7 @@ Command judge_command() {
            {"gpu", ArgumentKind::kFlag, false, false, "", "run every workload on this machine's GPU too, the real ones included", {}},
            {"time", ArgumentKind::kFlag, false, false, "", "with --gpu: also measure the real workloads", {}},
            {"energy", ArgumentKind::kFlag, false, false, "", "with --time: also joules a call, which takes some 25 s more for each real workload", {}},
-           {"against", ArgumentKind::kPath, false, false, "", "with --time: what to time it against, call by call: another candidate, or PyTorch by `eager` or `compile`; several with commas between", {}},
+           {"against", ArgumentKind::kPath, false, false, "", "with --time: what to time it against, call by call: another candidate, PyTorch by `eager` or `compile`, or a library by `cublaslt` or `cudnn`; several with commas between", {}},
            {"unsealed", ArgumentKind::kFlag, false, false, "", "the candidate may be a .py file with ModelNew: it runs outside of the jail", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print the verdict as JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "seed of inputs, shapes and schedules; default: a fresh secret one", {}},

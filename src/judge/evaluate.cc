@@ -159,7 +159,7 @@ Status climb_with_rivals(Ascent& ascent, const problem::Problem& problem) {
   for (const std::string& path : ascent.climb.options.against) {
     if (is_torch_manner(path)) continue;
     if (ascent.climb.in_python || is_in_python(path))
-      return fail(ErrorCode::kInvalid, "--against {}: Python and CUDA candidates are not timed against each other; rivals of both are eager and compile", path);
+      return fail(ErrorCode::kInvalid, "--against {}: Python and CUDA candidates are not timed against each other; rivals of both are eager, compile, cublaslt and cudnn", path);
     Options options = ascent.climb.options;
     options.seed = ascent.climb.seed;
     options.against.clear();

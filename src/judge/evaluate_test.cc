@@ -119,6 +119,15 @@ TEST_F(Evaluate, PyTorchIsARivalWhereItIsRight) {
   std::string text = kProblem;
   text.replace(text.find("exp(x)"), 6, "cbrt(exp(x)) ** 3");
   EXPECT_NE(rival_of(text).why.find("cbrt()"), std::string::npos) << "what has no translation is an error";
+  // A library that has no operator for the problem is a rival that is not there.
+  options.against = {"cublaslt"};
+  rival = rival_of(kProblem);
+  EXPECT_TRUE(rival.rival.starts_with("cuBLASLt ")) << rival.rival;
+  EXPECT_EQ(rival.why, "cublaslt: the problem is not one matrix product (it has none)");
+  options.against = {"cudnn"};
+  rival = rival_of(kProblem);
+  EXPECT_TRUE(rival.rival.starts_with("cuDNN ")) << rival.rival;
+  EXPECT_EQ(rival.why, "cudnn: the problem has neither a convolution nor an attention that PyTorch gives to cuDNN");
 }
 
 // Right on all that the emulator runs, wrong on what is real: what only a GPU can see.

@@ -87,9 +87,10 @@ Result<double> quick_time(const Climb& rival, const Case& c) {
   return fastest;
 }
 
-// A rival that is PyTorch, on a real workload: in the fastest style in which it is right. `c` is prepared: one reference serves all.
+// A rival that is PyTorch or called by it, on a real workload: in the fastest style in which it is right. `c` is prepared: one reference serves all.
 void verify_torch(Climb& rival, Case c) {
   std::string& why_not = rival.torch->why_not[c.name.name];
+  std::vector<std::string> reasons;
   double fastest = HUGE_VAL;
   for (const std::string_view style : {kStored, kWide}) {
     Tally tally;
@@ -111,9 +112,10 @@ void verify_torch(Climb& rival, Case c) {
       rival.torch->style[c.name.name] = style == kStored ? "in the stored dtypes" : "in f32";
       continue;
     }
-    why_not += fmt::format("{}{}: {}", why_not.empty() ? "" : "; ", style == kStored ? "computing in the stored dtypes" : "in f32",
-                           result ? said(*result->failed) : result.error().message);
+    reasons.push_back(result ? said(*result->failed) : result.error().message);
+    why_not += fmt::format("{}{}: {}", why_not.empty() ? "" : "; ", style == kStored ? "computing in the stored dtypes" : "in f32", reasons.back());
   }
+  if (reasons.size() == 2 && reasons[0] == reasons[1]) why_not = reasons[0];
 }
 
 }  // namespace

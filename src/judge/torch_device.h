@@ -13,8 +13,10 @@
 
 namespace kw::judge {
 
-inline constexpr std::string_view kEager = "eager", kCompile = "compile";   // manners, as --against names them
-inline bool is_torch_manner(std::string_view name) { return name == kEager || name == kCompile; }
+// Manners, as --against names them: PyTorch's own, and a vendor's library for the part of a problem that it has
+// (python/kernelwright/library_rival.py). A problem of which it has none is refused when it is loaded.
+inline constexpr std::string_view kEager = "eager", kCompile = "compile", kCublaslt = "cublaslt", kCudnn = "cudnn";
+inline bool is_torch_manner(std::string_view name) { return name == kEager || name == kCompile || name == kCublaslt || name == kCudnn; }
 
 // In what an expression is computed between the tensors that are kept. As PyTorch does by itself; in f32 where they are narrower;
 // in f64, outputs too.

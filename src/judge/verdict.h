@@ -62,7 +62,7 @@ struct Options {
   std::string cache_dir;               // empty: the default one
   bool time = false;                   // rung time too, where there is a gpu
   bool energy = false;                 // with time: joules a call too, for some seconds more a workload
-  std::vector<std::string> against;    // candidates to time it against in the same run, by path; "eager", "compile": PyTorch
+  std::vector<std::string> against;    // candidates to time it against in the same run, by path; "eager", "compile": PyTorch; "cublaslt", "cudnn"
   bool unsealed = false;               // candidates in Python too: they run outside of the jail
   double time_budget_s = 4;            // of measuring one workload; it ends sooner once the interval is narrow
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
