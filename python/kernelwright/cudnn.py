@@ -4,7 +4,6 @@ import warnings
 
 import torch
 import torch.nn.functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .expression_graph import NoOperator
 
@@ -18,8 +17,9 @@ class Cudnn:
     """`tf32`: whether convolutions of f32 may be computed in it. On the CPU PyTorch's own operators take cuDNN's place: for tests."""
 
     def __init__(self, on_gpu, tf32):
+        from torch.nn.attention import SDPBackend, sdpa_kernel   # torch 2.5; other rivals need it not
         self.on_gpu, self.tf32, self.masks = on_gpu, tf32, {}
-        self.backend = SDPBackend.CUDNN_ATTENTION if on_gpu else SDPBackend.MATH
+        self.alone = lambda: sdpa_kernel(SDPBackend.CUDNN_ATTENTION if on_gpu else SDPBackend.MATH)
 
     # --- convolutions: of two axes at the least, chosen by measurement among the deterministic algorithms
 
@@ -67,7 +67,7 @@ class Cudnn:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             try:
-                with sdpa_kernel(self.backend):
+                with self.alone():
                     o = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, scale=scale, enable_gqa=shared)
             except RuntimeError as error:
                 if "No available kernel" not in str(error):

@@ -71,6 +71,7 @@ Verified verified(const Climb& climb, size_t real, const std::vector<tensor::Ten
 }
 
 std::string said(const Outcome& outcome) {
+  if (const auto* refused = std::get_if<NotChecked>(&outcome)) return refused->message;
   const auto* wrong = std::get_if<Wrong>(&outcome);
   return wrong == nullptr ? std::string(name_of(outcome)) : element_text(wrong->first);
 }

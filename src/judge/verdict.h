@@ -148,7 +148,7 @@ struct Suspect {                // right, but measured as nothing honest can be:
 };
 // A rival's time over this one's, of calls in turn: above 1 this one is the faster.
 struct Ratio {
-  std::string rival;                   // a candidate's path, or "PyTorch 2.11.0 eager" and what it computes in
+  std::string rival;                   // a candidate's path, or "PyTorch 2.11.0 eager", "cuBLASLt 13.1.1 (product)", and what it computes in
   std::optional<Interval> cold;        // none: `why` it has no time that counts
   std::string why = "";
   bool sealed = true;                  // judged as candidates are; false: outside of the jail, only its outputs are compared
