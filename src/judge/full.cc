@@ -91,7 +91,7 @@ Result<double> quick_time(const Climb& rival, const Case& c) {
 // A rival that is PyTorch or called by it, on a real workload: in the fastest style in which it is right. `c` is prepared: one reference serves all.
 void verify_torch(Climb& rival, Case c) {
   std::string& why_not = rival.torch->why_not[c.name.name];
-  std::vector<std::string> reasons;
+  std::vector<std::string> refusals;
   double fastest = HUGE_VAL;
   for (const std::string_view style : {kStored, kWide}) {
     Tally tally;
@@ -113,10 +113,11 @@ void verify_torch(Climb& rival, Case c) {
       rival.torch->style[c.name.name] = style == kStored ? "in the stored dtypes" : "in f32";
       continue;
     }
-    reasons.push_back(result ? said(*result->failed) : result.error().message);
-    why_not += fmt::format("{}{}: {}", why_not.empty() ? "" : "; ", style == kStored ? "computing in the stored dtypes" : "in f32", reasons.back());
+    const std::string reason = result ? said(*result->failed) : result.error().message;
+    if (!result || std::holds_alternative<NotChecked>(*result->failed)) refusals.push_back(reason);
+    why_not += fmt::format("{}{}: {}", why_not.empty() ? "" : "; ", style == kStored ? "computing in the stored dtypes" : "in f32", reason);
   }
-  if (reasons.size() == 2 && reasons[0] == reasons[1]) why_not = reasons[0];
+  if (refusals.size() == 2 && refusals[0] == refusals[1]) why_not = refusals[0];   // of the problem, whatever it is computed in
 }
 
 }  // namespace
