@@ -210,7 +210,7 @@ Status GpuPlan::load_module(size_t index) {
     return fail(std::move(error));
   }
   modules_.push_back(module);
-  for (const plan::VariableOutline& variable : plan::outline(ptx).variables) {
+  for (const plan::VariableOutline& variable : plan::remembered_outline(ptx)->variables) {
     DevicePointer address = 0;
     size_t bytes = 0;
     if (driver_.module_global(&address, &bytes, module, variable.name.c_str()) != cuda::kSuccess || bytes == 0) continue;

@@ -4,8 +4,8 @@
 
 namespace kw::device {
 
-Status Variables::add(std::string_view ptx, const emu::Program& program) {
-  for (const plan::VariableOutline& variable : plan::outline(ptx).variables) {
+Status Variables::add(const std::string& ptx, const emu::Program& program) {
+  for (const plan::VariableOutline& variable : plan::remembered_outline(ptx)->variables) {
     if (variable.constant || variable.is_extern) continue;   // no kernel writes those
     const auto symbol = program.symbol(variable.name);
     if (!symbol) continue;                                     // a texture has no bytes

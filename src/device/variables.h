@@ -11,7 +11,7 @@ namespace kw::device {
 class Variables {
  public:
   // Those of a program just loaded: they hold their initial values.
-  Status add(std::string_view ptx, const emu::Program& program);
+  Status add(const std::string& ptx, const emu::Program& program);
   // Bytes that are not the initial ones any more count as uninitialised, whatever they hold.
   Status mark_stale(emu::Memory& memory) const;
 

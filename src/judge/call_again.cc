@@ -19,8 +19,8 @@ constexpr size_t kCalls = 16;
 
 bool keeps_variables(const plan::Plan& plan) {
   return std::any_of(plan.modules.begin(), plan.modules.end(), [](const plan::Module& module) {
-    const plan::PtxOutline outline = plan::outline(module.ptx);
-    return std::any_of(outline.variables.begin(), outline.variables.end(), [](const auto& variable) { return !variable.constant; });
+    const auto outline = plan::remembered_outline(module.ptx);
+    return std::any_of(outline->variables.begin(), outline->variables.end(), [](const auto& variable) { return !variable.constant; });
   });
 }
 

@@ -35,10 +35,10 @@ class Checker {
     if (module.hash != hash_of(module.ptx))
       return fail(ErrorCode::kInvalid, "module {}: the hash {} is not that of its PTX ({}); the text was altered", index,
                   module.hash, hash_of(module.ptx));
-    outlines_.push_back(outline(module.ptx));
-    if (outlines_.back().target.empty())
+    outlines_.push_back(remembered_outline(module.ptx));
+    if (outlines_.back()->target.empty())
       return fail(ErrorCode::kInvalid, "module {}: the PTX has no .target", index);
-    const auto own = arch::find_target(outlines_.back().target);   // one that is not known is the verifier's affair
+    const auto own = arch::find_target(outlines_.back()->target);   // one that is not known is the verifier's affair
     if (own && !(*own)->runs_on(*target_))
       return fail(ErrorCode::kInvalid, "module {}: its PTX is for {}, which {} does not run", index, (*own)->name, target_->name);
     return {};
@@ -78,7 +78,7 @@ class Checker {
       return Object{fmt::format("buffer '{}'", buffer.name), buffer.bytes, buffer.role == Role::kInput};
     }
     if (address.module >= plan_.modules.size()) return fail(ErrorCode::kInvalid, "{}: there is no module {}", where, address.module);
-    const VariableOutline* variable = outlines_[address.module].find_variable(address.variable);
+    const VariableOutline* variable = outlines_[address.module]->find_variable(address.variable);
     if (variable == nullptr || variable->is_extern)
       return fail(ErrorCode::kInvalid, "{}: module {} defines no variable '{}'", where, address.module, address.variable);
     return Object{fmt::format("variable '{}'", address.variable), variable->bytes, false};
@@ -150,7 +150,7 @@ class Checker {
 
   Status launch(const std::string& where, const Launch& launch) const {
     if (launch.module >= plan_.modules.size()) return fail(ErrorCode::kInvalid, "{}: there is no module {}", where, launch.module);
-    const EntryOutline* entry = outlines_[launch.module].find_entry(launch.kernel);
+    const EntryOutline* entry = outlines_[launch.module]->find_entry(launch.kernel);
     if (entry == nullptr)
       return fail(ErrorCode::kInvalid, "{}: module {} has no kernel '{}'", where, launch.module, readable_name(launch.kernel));
     if (launch.params.size() != entry->param_bytes)
@@ -165,7 +165,7 @@ class Checker {
 
   const Plan& plan_;
   const arch::Target* target_ = nullptr;
-  std::vector<PtxOutline> outlines_;
+  std::vector<std::shared_ptr<const PtxOutline>> outlines_;
 };
 
 }  // namespace

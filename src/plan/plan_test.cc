@@ -104,6 +104,15 @@ TEST(Outline, ParametersVariablesAndShared) {
   EXPECT_EQ(found.find_variable("tile"), nullptr);
 }
 
+TEST(Outline, IsRememberedByItsText) {
+  const std::string ptx = kPtx, other = ptx + "// another\n.global .u32 more;\n";
+  const auto first = remembered_outline(ptx);
+  EXPECT_EQ(first, remembered_outline(std::string(kPtx)));
+  EXPECT_EQ(first->entries.size(), outline(kPtx).entries.size());
+  EXPECT_EQ(remembered_outline(other)->variables.size(), first->variables.size() + 1);
+  EXPECT_NE(first, remembered_outline(other));
+}
+
 // Sizes that no memory has: sums of them must not wrap around to what passes the checks.
 TEST(Outline, HugeSizesStayHuge) {
   const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";

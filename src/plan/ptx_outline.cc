@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace kw::plan {
@@ -9,6 +11,7 @@ namespace {
 
 // More than any target has; sums stay far from overflow.
 constexpr uint64_t kMaxParamBytes = 65536, kMaxSharedBytes = uint64_t{1} << 40;
+constexpr size_t kMaxRemembered = size_t{64} << 20;   // bytes of PTX
 
 // Words (names, directives, numbers) and single punctuation characters, comments and strings skipped.
 class Tokens {
@@ -44,10 +47,12 @@ class Tokens {
   }
 
  private:
-  static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           c == '%' || c == '.';
-  }
+  static constexpr std::array<bool, 256> kWord = [] {
+    std::array<bool, 256> table{};
+    for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%.")) table[static_cast<unsigned char>(c)] = true;
+    return table;
+  }();
+  static bool is_word(char c) { return kWord[static_cast<unsigned char>(c)]; }
   bool skip_comment_or_string() {
     if (text_.compare(position_, 2, "//") == 0) {
       position_ = std::min(text_.find('\n', position_), text_.size());
@@ -269,6 +274,24 @@ PtxOutline outline(std::string_view ptx) {
     is_extern = false;
   }
   return result;
+}
+
+std::shared_ptr<const PtxOutline> remembered_outline(const std::string& ptx) {
+  static std::mutex mutex;
+  static auto& known = *new std::unordered_map<std::string, std::shared_ptr<const PtxOutline>>;   // by the text: a hash could be forged
+  static size_t bytes = 0;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto it = known.find(ptx); it != known.end()) return it->second;
+  }
+  auto made = std::make_shared<const PtxOutline>(outline(ptx));
+  const std::lock_guard lock(mutex);
+  if (bytes + ptx.size() > kMaxRemembered) {
+    known.clear();
+    bytes = 0;
+  }
+  if (ptx.size() <= kMaxRemembered && known.emplace(ptx, made).second) bytes += ptx.size();
+  return made;
 }
 
 }  // namespace kw::plan

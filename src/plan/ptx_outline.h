@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,5 +47,9 @@ struct PtxOutline {
 };
 
 PtxOutline outline(std::string_view ptx);
+
+// The same, remembered: a judgement checks, merges and loads the plans of many workloads, whose modules have one text. What is
+// remembered is bounded. Thread-safe.
+std::shared_ptr<const PtxOutline> remembered_outline(const std::string& ptx);
 
 }  // namespace kw::plan

@@ -167,7 +167,14 @@ Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, 
   const Json sites = Json::parse(*sites_text, nullptr, false);
   if (sites.is_object() && sites.contains("steps") && sites["steps"].is_array())
     for (const Json& step : sites["steps"]) recording.sites.push_back(frames_of(step));
-  auto plan = plan::parse(*plan_text, "recording");
+  // Beside the plan, by hash, which parse() checks; the name comes from the candidate's process.
+  const auto find_ptx = [&work](const std::string& hash) -> Result<std::string> {
+    if (hash.find_first_not_of("0123456789abcdef") != std::string::npos) return fail(ErrorCode::kInvalid, "'{}' is no hash", hash);
+    auto text = read_file(work / (hash + ".ptx"), kMaxOutput);
+    if (!text) return fail(text.error().code, "the PTX of module {} is not what was recorded", hash);
+    return std::move(*text);
+  };
+  auto plan = plan::parse(*plan_text, "recording", find_ptx);
   if (!plan) {
     // The message begins with the step; its line is among the sites.
     Outcome out = refused(Unrecordable::Kind::kLaunch, plan.error().message);
@@ -210,20 +217,20 @@ std::optional<std::string> merge(plan::Plan& a, plan::Plan& b) {
   for (size_t i = 0; i < a.buffers.size(); ++i)
     if (a.buffers[i].bytes != b.buffers[i].bytes || a.buffers[i].name != b.buffers[i].name) return fmt::format("the size of {}", a.buffers[i].name);
   if (a.steps.size() != b.steps.size()) return fmt::format("the number of steps ({} and {})", a.steps.size(), b.steps.size());
-  std::vector<plan::PtxOutline> outlines;
-  for (const plan::Module& module : a.modules) outlines.push_back(plan::outline(module.ptx));
+  std::vector<std::shared_ptr<const plan::PtxOutline>> outlines;
+  for (const plan::Module& module : a.modules) outlines.push_back(plan::remembered_outline(module.ptx));
   for (size_t i = 0; i < a.steps.size(); ++i) {
     auto* left = std::get_if<plan::Launch>(&a.steps[i].action);
     auto* right = std::get_if<plan::Launch>(&b.steps[i].action);
     if (left != nullptr && right != nullptr && left->relocations == right->relocations && left->kernel == right->kernel) {
-      const plan::EntryOutline* entry = left->module < outlines.size() ? outlines[left->module].find_entry(left->kernel) : nullptr;
+      const plan::EntryOutline* entry = left->module < outlines.size() ? outlines[left->module]->find_entry(left->kernel) : nullptr;
       if (const auto param = settle(left->params, right->params, entry)) {
         return fmt::format("step {}: the value of parameter {} (from 0) of {}", i, *param, readable_name(left->kernel));
       }
       right->params = left->params;
     }
   }
-  if (plan::write(a) == plan::write(b)) return std::nullopt;
+  if (plan::write(a, plan::Code::kHashes) == plan::write(b, plan::Code::kHashes)) return std::nullopt;
   for (size_t i = 0; i < a.steps.size(); ++i) {
     const auto* left = std::get_if<plan::Launch>(&a.steps[i].action);
     const auto* right = std::get_if<plan::Launch>(&b.steps[i].action);

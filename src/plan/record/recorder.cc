@@ -283,7 +283,7 @@ void Recorder::finish(Stream& entry_stream, std::string candidate) {
   plan_.candidate = std::move(candidate);
   // What the caller's stream waits for: its own work, and what the host or the legacy stream ordered before it.
   plan_.unjoined = order_.outside(unite(frontier_of(entry_stream), order_.host()));
-  const std::string plan_text = plan::write(plan_);
+  const std::string plan_text = plan::write(plan_, plan::Code::kHashes);
   std::string sites = "{\"steps\": [";
   for (size_t i = 0; i < sites_.size(); ++i) sites += fmt::format("{}[{}]", i == 0 ? "" : ", ", fmt::join(sites_[i], ", "));
   sites += "]}\n";
@@ -292,6 +292,7 @@ void Recorder::finish(Stream& entry_stream, std::string candidate) {
     const bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if (file == nullptr || std::fclose(file) != 0 || !good) stop({"limit", "", "the plan cannot be written: no room", {}});
   };
+  for (const plan::Module& module : plan_.modules) write(fmt::format("{}/{}.ptx", output_folder(), module.hash), module.ptx);
   write(output_folder() + "/sites.json", sites);
   write(output_folder() + "/plan.json", plan_text);
 }

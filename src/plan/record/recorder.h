@@ -1,7 +1,8 @@
 // The recording backend: every call becomes a step of a plan, nothing is executed. Lives in the candidate's
 // process, in the jail. What cannot be recorded ends the process through stop(), after writing why.
 //
-// Files, in the folder that main (entry.cc) got: plan.json and sites.json on success, or error.json:
+// Files, in the folder that main (entry.cc) got: plan.json, HASH.ptx of each module (its text would double in JSON) and sites.json
+// on success, or error.json:
 //   sites.json {"steps": [[frame, …], …]}         return addresses relative to the program, innermost first
 //   error.json {"kind", "call", "message", "notes", "frames"}
 #pragma once
