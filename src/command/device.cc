@@ -7,6 +7,8 @@
 namespace kw::command {
 namespace {
 
+constexpr int kProcesses = 12;
+
 Result<int> list(const Invocation&, const Output& output) {
   KW_TRY(const auto gpus, device::list_gpus());
   for (size_t i = 0; i < gpus.size(); ++i) {
@@ -37,7 +39,9 @@ Result<int> calibrate(const Invocation& invocation, const Output& output) {
   KW_TRY(const auto gpus, device::list_gpus());
   KW_TRY(const auto gpu, device::make_gpu(static_cast<int>(number)));
   output.note(fmt::format("calibrating {} ({})\n", gpus[number].name, gpus[number].target));
-  KW_TRY(const device::Calibration calibration, device::calibrate(*gpu, gpus[number]));
+  KW_TRY(device::Calibration calibration, device::calibrate(*gpu, gpus[number]));
+  const auto begin = [&] { return device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu", "--number", invocation.text("gpu")}}); };
+  KW_TRY(calibration.between_processes, device::measure_process_spread(begin, kProcesses, gpus[number].multiprocessors));
   if (invocation.flag("json")) {
     output.out(device::to_json(calibration));
   } else {
@@ -46,8 +50,12 @@ Result<int> calibrate(const Invocation& invocation, const Output& output) {
       output.out(fmt::format("{:<20} {:<24} {:>14}  ({} to {}){}\n", r.name, r.size, quantity(r.median, r.unit), quantity(r.low, r.unit), quantity(r.high, r.unit), spec));
     }
   }
+  if (!invocation.flag("json")) {
+    const device::ProcessSpread& spread = *calibration.between_processes;
+    output.out(fmt::format("times of {} processes differ by {:.0f} ns and {:.2f} % of them (standard deviations)\n", spread.processes, 1e9 * spread.absolute_s, 100 * spread.relative));
+  }
   KW_TRY(const std::string path, device::store(calibration));
-  output.note(fmt::format("medians and quartiles of {} calls; kept for `kw profile` in {}\n", calibration.rates.front().calls, path));
+  output.note(fmt::format("medians and quartiles of {} calls; kept for `kw profile` and for times of `kw judge` in {}\n", calibration.rates.front().calls, path));
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "command/suite_output.h"
+#include "device/calibration.h"
 #include "device/device_process.h"
 #include "judge/evaluate.h"
 #include "judge/evidence.h"
@@ -22,6 +23,7 @@ Result<judge::Options> options_of(const Invocation& invocation) {
     KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
   }
   options.time = invocation.flag("time");
+  if (options.gpu && options.time) options.process_spread = device::stored_process_spread(options.gpu->capabilities().name);
   options.energy = invocation.flag("energy");
   options.unsealed = invocation.flag("unsealed");
   const std::string against = invocation.text("against");

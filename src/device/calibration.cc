@@ -152,6 +152,13 @@ class Calibrator {
   Calibration out_;
 };
 
+Result<std::string> place_of(std::string device) {
+  KW_TRY(const std::string cache, cache_folder());
+  for (char& c : device)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return cache + "/devices/" + device + ".json";
+}
+
 }  // namespace
 
 const Rate* Calibration::best(std::string_view name) const {
@@ -169,7 +176,9 @@ std::string to_json(const Calibration& calibration) {
     rates.push_back({{"name", r.name}, {"unit", r.unit}, {"size", r.size}, {"median", r.median}, {"low", r.low}, {"high", r.high}, {"calls", r.calls},
                      {"specified", r.specified > 0 ? Json(r.specified) : Json(nullptr)}, {"specified_by", r.specified_by}});
   }
-  return Json{{"schema", kSchema}, {"device", calibration.device}, {"target", calibration.target}, {"rates", std::move(rates)}}.dump(2) + "\n";
+  const auto& spread = calibration.between_processes;
+  return Json{{"schema", kSchema}, {"device", calibration.device}, {"target", calibration.target}, {"rates", std::move(rates)},
+              {"between_processes", spread ? Json{{"absolute_s", spread->absolute_s}, {"relative", spread->relative}, {"processes", spread->processes}} : Json(nullptr)}}.dump(2) + "\n";
 }
 
 Result<Calibration> calibration_of(std::string_view text, const std::string& file) {
@@ -193,6 +202,13 @@ Result<Calibration> calibration_of(std::string_view text, const std::string& fil
       if (!(std::isfinite(rate.median) && rate.median > 0)) return fail(ErrorCode::kInvalid, "{}: the rate of {} is none", file, rate.name);
       out.rates.push_back(std::move(rate));
     }
+    if (json.contains("between_processes") && !json["between_processes"].is_null()) {
+      const Json& each = json["between_processes"];
+      ProcessSpread spread{each.at("absolute_s").get<double>(), each.at("relative").get<double>(), each.at("processes").get<int>()};
+      if (!(spread.absolute_s >= 0 && spread.absolute_s < 1 && spread.relative >= 0 && spread.relative < 1 && spread.processes >= 2))
+        return fail(ErrorCode::kInvalid, "{}: times cannot differ so between processes", file);
+      out.between_processes = spread;
+    }
     return out;
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kInvalid, "{} is not a calibration: {}", file, error.what());
@@ -200,12 +216,8 @@ Result<Calibration> calibration_of(std::string_view text, const std::string& fil
 }
 
 Result<std::string> store(const Calibration& calibration) {
-  KW_TRY(const std::string cache, cache_folder());
-  KW_TRY_VOID(make_folder(cache + "/devices"));
-  std::string name = calibration.device;
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  const std::string path = cache + "/devices/" + name + ".json";
+  KW_TRY(const std::string path, place_of(calibration.device));
+  KW_TRY_VOID(make_folder(fs::path(path).parent_path().string()));
   KW_TRY_VOID(write_file(path, to_json(calibration)));
   return path;
 }
@@ -228,6 +240,13 @@ std::optional<Calibration> stored_calibration(std::string_view target) {
     latest = written;
   }
   return found;
+}
+
+std::optional<ProcessSpread> stored_process_spread(const std::string& device) {
+  const auto path = place_of(device);
+  const auto text = path ? read_file(*path, 1 << 20) : path;
+  const auto calibration = text ? calibration_of(*text, *path) : tl::unexpected(text.error());
+  return calibration && calibration->device == device ? calibration->between_processes : std::nullopt;
 }
 
 }  // namespace kw::device

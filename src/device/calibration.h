@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/process_spread.h"
 
 namespace kw::device {
 
@@ -23,6 +24,7 @@ struct Rate {
 struct Calibration {
   std::string device, target;      // "NVIDIA H200", "sm_90"
   std::vector<Rate> rates;         // of each quantity all its sizes
+  std::optional<ProcessSpread> between_processes;   // of times
   // The best of its sizes; null for what was not measured.
   const Rate* best(std::string_view name) const;
 };
@@ -35,5 +37,7 @@ Result<Calibration> calibration_of(std::string_view json, const std::string& fil
 Result<std::string> store(const Calibration& calibration);
 // The latest for a GPU of this architecture: sm_90a is one with sm_90. None when none is there or readable.
 std::optional<Calibration> stored_calibration(std::string_view target);
+// Of the device of this name: none when it was never calibrated, or not in that respect.
+std::optional<ProcessSpread> stored_process_spread(const std::string& device);
 
 }  // namespace kw::device

@@ -84,15 +84,34 @@ TEST(Calibration, ADeviceWithoutAClockIsRefused) {
 TEST(Calibration, IsTextAndBackAndTheBestCounts) {
   Calibration c{"GPU \"X\"", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12, 3e12, 5e12, 11, 4.8e12, "driver"}, {"DRAM read", "B/s", "2 GiB", 4.5e12, 4e12, 5e12, 11, 0, ""},
                                        {"empty launch", "s", "", 3e-6, 2e-6, 4e-6, 11, 0, ""}, {"empty launch", "s", "", 2e-6, 2e-6, 4e-6, 11, 0, ""}}};
+  c.between_processes = ProcessSpread{3e-8, 0.002, 12};
   const auto back = calibration_of(to_json(c), "case");
   ASSERT_TRUE(back) << format_error(back.error());
   EXPECT_EQ(to_json(*back), to_json(c));
   EXPECT_EQ(back->best("DRAM read")->size, "2 GiB");
+  ASSERT_TRUE(back->between_processes);
+  EXPECT_EQ(back->between_processes->absolute_s, 3e-8);
   EXPECT_EQ(back->best("empty launch")->median, 2e-6);
   EXPECT_EQ(back->best("tea"), nullptr);
   for (const char* bad : {"", "{}", "[]", R"({"schema":"kernelwright/calibration/2","device":"","target":"","rates":[]})",
-                          R"({"schema":"kernelwright/calibration/1","device":"","target":"","rates":[{"name":"a"}]})"})
+                          R"({"schema":"kernelwright/calibration/1","device":"","target":"","rates":[{"name":"a"}]})",
+                          R"({"schema":"kernelwright/calibration/1","device":"","target":"","rates":[],"between_processes":{"absolute_s":-1,"relative":0,"processes":12}})",
+                          R"({"schema":"kernelwright/calibration/1","device":"","target":"","rates":[],"between_processes":{}})"})
     EXPECT_FALSE(calibration_of(bad, "case")) << bad;
+}
+
+TEST(ProcessSpread, TellsWhatGrowsWithTheTimeFromWhatDoesNot) {
+  const ProcessSpread constant = process_spread_of({5e-6, 5.1e-6, 5.2e-6}, {50e-6, 50.1e-6, 50.2e-6});
+  EXPECT_NEAR(constant.absolute_s, 0.1e-6, 1e-12);
+  EXPECT_NEAR(constant.relative, 0, 1e-6);
+  EXPECT_NEAR(constant.deviation_s(1), 0.1e-6, 1e-7);
+  const ProcessSpread growing = process_spread_of({4.95e-6, 5e-6, 5.05e-6}, {49.5e-6, 50e-6, 50.5e-6});
+  EXPECT_NEAR(growing.absolute_s, 0, 1e-12);
+  EXPECT_NEAR(growing.relative, 0.01, 1e-6);
+  EXPECT_EQ(growing.processes, 3);
+  const ProcessSpread short_only = process_spread_of({4e-6, 5e-6, 6e-6}, {50e-6, 50e-6, 50e-6});
+  EXPECT_NEAR(short_only.absolute_s, 1e-6, 1e-12) << "never less than none";
+  EXPECT_EQ(short_only.relative, 0);
 }
 
 TEST(Calibration, IsFoundForItsArchitecture) {

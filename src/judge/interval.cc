@@ -31,6 +31,12 @@ Interval interval_of(std::span<const double> groups) {
   return {middle, std::exp(mean - half), std::exp(mean + half)};
 }
 
+Interval with_error(const Interval& interval, double relative) {
+  if (!(interval.low > 0)) return interval;
+  const auto far = [&](double end) { return std::exp(std::hypot(std::log(end / interval.middle), std::log1p(relative))); };
+  return {interval.middle, interval.middle / far(interval.low), interval.middle * far(interval.high)};
+}
+
 Interval widened(const Interval& interval, double relative) { return {interval.middle, interval.low * (1 - relative), interval.high * (1 + relative)}; }
 
 double median_of(std::vector<double> values) {

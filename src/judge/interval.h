@@ -19,6 +19,9 @@ struct Interval {
 // Of at least two positive values; of fewer the interval is everything above 0, or empty.
 Interval interval_of(std::span<const double> groups);
 
+// With another error, independent of the groups', of this relative half-width.
+Interval with_error(const Interval& interval, double relative);
+
 // By so much of it at either end.
 Interval widened(const Interval& interval, double relative);
 

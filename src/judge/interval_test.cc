@@ -19,6 +19,14 @@ TEST(Interval, OfKnownValues) {
   EXPECT_TRUE(interval_of(std::vector<double>{5.0}).contains(1e9)) << "one group says nothing";
 }
 
+TEST(Interval, AnIndependentErrorAddsAsSquares) {
+  const Interval interval{10, 10 / 1.03, 10.3};
+  EXPECT_NEAR(with_error(interval, 0.04).high, 10 * std::exp(std::hypot(std::log(1.03), std::log(1.04))), 1e-9);
+  EXPECT_NEAR(with_error(interval, 0.04).low * with_error(interval, 0.04).high, 100, 1e-9);
+  EXPECT_NEAR(with_error(interval, 0).high, 10.3, 1e-12);
+  EXPECT_EQ(with_error(interval_of(std::vector<double>{5.0}), 0.1).low, 0) << "what is not known does not become known";
+}
+
 TEST(Interval, MediansOfEvenAndOddCounts) {
   EXPECT_EQ(median_of({3, 1, 2}), 2);
   EXPECT_EQ(median_of({4, 1, 3, 2}), 2.5);

@@ -67,6 +67,7 @@ std::string timing_text(const Timing& t) {
   const auto interval = [](const Interval& i) { return fmt::format("{} ({} to {})", seconds_text(i.middle), seconds_text(i.low), seconds_text(i.high)); };
   std::string out = fmt::format("{}: {} a call from cold", t.workload.text(), interval(t.cold_s));
   if (t.warm_s) out += fmt::format(", {} one after the other", interval(*t.warm_s));
+  out += t.process_s ? fmt::format("; another process may differ by {}, which is in it", seconds_text(*t.process_s)) : "; how far another process would differ is not known";
   if (t.floor_s > 0) out += fmt::format("; {:.2f} times the floor of {}", t.cold_s.middle / t.floor_s, seconds_text(t.floor_s));
   const auto& c = t.conditions;
   out += fmt::format("; {} calls, all checked; an empty launch shows {}", t.calls, seconds_text(t.launch_s));

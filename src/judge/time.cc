@@ -115,13 +115,18 @@ class Measurement {
     if (outcome_) return std::move(outcome_);
     timing_.groups = static_cast<int>(cold.size());
     if (clocks) {
-      timing_.cold_s = widened(interval_of(cold), kTick_s / interval_of(cold).middle);
-      if (own().may_repeat) timing_.warm_s = interval_of(warm);
+      timing_.cold_s = widened(with_process(interval_of(cold)), kTick_s / interval_of(cold).middle);
+      if (own().may_repeat) timing_.warm_s = with_process(interval_of(warm));
+      if (climb_.options.process_spread) timing_.process_s = process_s(timing_.cold_s.middle);
     }
     for (size_t k = 1; k < contestants_.size(); ++k) {
       const Contestant& rival = contestants_[k];
       Ratio ratio{rival.name, std::nullopt, rival.why_not, !rival.climb.torch};
-      if (clocks && rival.takes_part()) ratio.cold = widened(interval_of(ratios[k]), kTick_s / timing_.cold_s.middle);
+      if (clocks && rival.takes_part()) {
+        // Where both are in one process its effect cancels.
+        const double processes = rival.climb.torch ? std::sqrt(2.0) * process_s(timing_.cold_s.middle) : 0;
+        ratio.cold = widened(with_error(interval_of(ratios[k]), processes / timing_.cold_s.middle), kTick_s / timing_.cold_s.middle);
+      }
       if (!clocks && rival.takes_part()) ratio.why = "this device has no clock";
       timing_.rivals.push_back(std::move(ratio));
     }
@@ -296,6 +301,13 @@ class Measurement {
       for (Ratio& ratio : timing_.rivals)
         if (ratio.rival == metered[k]->name) ratio.joules = energies->ratios[k - 1];
   }
+
+  // How far one process more may be from this one's mean of many, which this process is one of.
+  double process_s(double seconds) const {
+    const auto& spread = climb_.options.process_spread;
+    return spread ? t_99(spread->processes - 1) * spread->deviation_s(seconds) : 0;
+  }
+  Interval with_process(const Interval& interval) const { return with_error(interval, process_s(interval.middle) / interval.middle); }
 
   bool is_enough(const std::vector<double>& cold, const std::vector<std::vector<double>>& ratios, double spent_s) const {
     const auto count = static_cast<int>(cold.size());

@@ -120,6 +120,7 @@ class Time : public testing::Test {
     climb_ = Climb();
     climb_.problem = std::move(*problem);
     climb_.seed = 5;
+    climb_.options.process_spread = spread_;
     device_ = std::make_shared<ScriptedDevice>(std::move(script));
     device_->bandwidth = bandwidth;
     device_->ours = ours_;
@@ -168,6 +169,7 @@ class Time : public testing::Test {
   Climb climb_;
   OursScript ours_ = [](device::CallReport&) {};
   bool energy_ = false;
+  std::optional<device::ProcessSpread> spread_;
   std::shared_ptr<ScriptedDevice> device_;
 };
 
@@ -196,6 +198,23 @@ TEST_F(Time, AnHonestKernelHasFiguresWithIntervals) {
   EXPECT_GT(turns.size(), 10u) << "contents of their own";
   EXPECT_GT(layouts.size(), turns.size()) << "two places a block";
   EXPECT_TRUE(turns.contains(0)) << "and those that were compared with the reference";
+}
+
+// Where a device was calibrated, what other processes would show is in the interval of a time, and of a ratio to another process's;
+// two candidates of one process share it.
+TEST_F(Time, ProcessesDiffer) {
+  const auto script = [](const device::CallOptions&, int count, device::CallReport& report) { report.device_s *= 1 + 0.001 * (count % 5); };
+  time(script, 1e9, {script});
+  const Timing alone = climb_.times.at(0);
+  EXPECT_FALSE(alone.process_s);
+  spread_ = device::ProcessSpread{0.03e-6, 0.004, 12};
+  time(script, 1e9, {script});
+  const Timing& timing = climb_.times.at(0);
+  ASSERT_TRUE(timing.process_s);
+  EXPECT_NEAR(*timing.process_s, 3.106 * std::hypot(0.03e-6, 0.004 * timing.cold_s.middle), 1e-10);
+  EXPECT_GT(timing.cold_s.width(), alone.cold_s.width() + 0.01);
+  EXPECT_GT(timing.warm_s->width(), alone.warm_s->width() + 0.01);
+  EXPECT_GT(timing.rivals.at(0).cold->width(), alone.rivals.at(0).cold->width() + 0.01) << "PyTorch is in a process of its own";
 }
 
 TEST_F(Time, ATimedOutputThatIsNotTheOneThatWasComparedIsSuspect) {

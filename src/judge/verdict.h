@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/process_spread.h"
 #include "emu/finding.h"
 #include "judge/interval.h"
 #include "tensor/error_metrics.h"
@@ -65,6 +66,7 @@ struct Options {
   std::vector<std::string> against;    // candidates to time it against in the same run, by path; "eager", "compile": PyTorch; "cublaslt", "cudnn"
   bool unsealed = false;               // candidates in Python too: they run outside of the jail
   double time_budget_s = 4;            // of measuring one workload; it ends sooner once the interval is narrow
+  std::optional<device::ProcessSpread> process_spread;   // of times on `gpu`, which their intervals are made wider by; none: not known
   std::shared_ptr<device::Device> gpu; // runs every workload too, the real ones included; none: rung full is not run
   bool gpu_elsewhere = false;          // real workloads are recorded as with `gpu`, for a GPU that is not here (bundle.h)
 };
@@ -161,6 +163,7 @@ struct Timing {
   std::optional<Interval> warm_s;      // calls one right after the other; none: a call changes its own inputs
   int calls = 0, groups = 0;    // timed, each checked
   double launch_s = 0;          // what the device's clock shows around a kernel that does nothing; contained in cold_s
+  std::optional<double> process_s;   // how far another process's times may be from these, with 99 %; contained in the intervals. None: not known
   double floor_s = 0;           // of moving what must be moved, once, at the device's own bandwidth; 0: not known
   struct {
     double sm_mhz_low = 0, sm_mhz_high = 0, power_w = 0, temperature_c = 0;

@@ -106,6 +106,7 @@ Json json_of(const Timing& t) {
               {"calls", t.calls},
               {"groups", t.groups},
               {"launch_s", t.launch_s},
+              {"process_s", t.process_s ? Json(*t.process_s) : Json(nullptr)},
               {"floor_s", t.floor_s > 0 ? Json(t.floor_s) : Json(nullptr)},
               {"trace", t.trace ? Json{{"source", "kernel activity trace"}, {"kernels_s", json_of(t.trace->kernels_s)}, {"agreement", json_of(t.trace->agreement)},
                                        {"added_s", t.trace->added_s}, {"slowed", t.trace->slowed}}

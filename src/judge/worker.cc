@@ -32,6 +32,7 @@ Result<Ascent> take_up(const Bundle& bundle, const BundleCase& packed, Verdict v
   climb.options.gpu = options.gpu;
   climb.options.time = options.time;
   climb.options.energy = options.energy;
+  climb.options.process_spread = options.process_spread;
   climb.options.threads = options.threads > 0 || options.time ? options.threads : 1;
   climb.seed = verdict.seed;
   climb.compiled.key = verdict.candidate_hash;

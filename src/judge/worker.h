@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -23,6 +24,7 @@ struct WorkerOptions {
   int threads = 0;                       // of each case; 0: one
   int jobs = 0;                          // cases at once; 0: one per core
   bool energy = false;                   // with time: joules a call too
+  std::optional<device::ProcessSpread> process_spread;   // of times on `gpu`
   bool time = false;                     // rung time too: then one case at once, with all cores, if not said otherwise
 };
 // `progress` is called for cases with an answer from earlier, too: `done` is how many have one.

@@ -1,0 +1,78 @@
+#include "device/process_spread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "device/probe.h"
+
+namespace kw::device {
+namespace {
+
+constexpr int kGroups = 12, kCalls = 8;   // as rung time measures: code and memory new for each group
+constexpr double kDeadline_s = 30;
+
+double mean_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
+
+double variance_of(const std::vector<double>& values) {
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return squares / static_cast<double>(values.size() - 1);
+}
+
+Result<double> group_of(LoadedPlan& loaded, int group) {
+  std::vector<double> seconds;
+  for (int i = 0; i < kCalls; ++i) {
+    CallOptions call;
+    call.deadline_s = kDeadline_s;
+    call.cold = true;
+    call.afresh = i == 0;
+    call.layout_seed = static_cast<uint64_t>(group * kCalls + i + 1);
+    KW_TRY(const CallReport report, loaded.call(call));
+    if (!report.completed || report.device_s <= 0) return fail(ErrorCode::kIo, "a kernel of the calibration did not end as it should");
+    seconds.push_back(report.device_s);
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + kCalls / 2, seconds.end());
+  return seconds[kCalls / 2];
+}
+
+Result<double> time_of(Device& device, uint64_t bytes, int multiprocessors) {
+  KW_TRY(const auto loaded, device.load(traffic_probe(Traffic::kRead, bytes, 1, multiprocessors).plan, {.track_initialised = false}));
+  KW_TRY_VOID(group_of(*loaded, kGroups));   // clocks rise with work
+  std::vector<double> groups;
+  for (int i = 0; i < kGroups; ++i) {
+    KW_TRY(const double seconds, group_of(*loaded, i));
+    groups.push_back(seconds);
+  }
+  return mean_of(groups);
+}
+
+}  // namespace
+
+double ProcessSpread::deviation_s(double seconds) const { return std::hypot(absolute_s, relative * seconds); }
+
+ProcessSpread process_spread_of(const std::vector<double>& short_s, const std::vector<double>& long_s) {
+  const double of_short = variance_of(short_s), of_long = variance_of(long_s), t0 = mean_of(short_s), t1 = mean_of(long_s);
+  // variance = absolute² + (relative × t)², at both.
+  ProcessSpread out;
+  const double relative = std::max(0.0, (of_long - of_short) / (t1 * t1 - t0 * t0));
+  out.relative = std::sqrt(relative);
+  out.absolute_s = std::sqrt(std::max(0.0, of_short - relative * t0 * t0));
+  out.processes = static_cast<int>(short_s.size());
+  return out;
+}
+
+Result<ProcessSpread> measure_process_spread(const std::function<Result<std::unique_ptr<Device>>()>& begin, int processes, int multiprocessors) {
+  std::vector<double> short_s, long_s;
+  for (int i = 0; i < processes; ++i) {
+    KW_TRY(const auto device, begin());
+    KW_TRY(const double small, time_of(*device, uint64_t{8} << 20, multiprocessors));
+    KW_TRY(const double large, time_of(*device, uint64_t{512} << 20, multiprocessors));
+    short_s.push_back(small);
+    long_s.push_back(large);
+  }
+  return process_spread_of(short_s, long_s);
+}
+
+}  // namespace kw::device

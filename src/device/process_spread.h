@@ -1,0 +1,27 @@
+// How far times of one process lie from another's on a device: where the driver puts a process's code and memory shifts all of its
+// times together, so that no number of calls in one process shows it. Measured with kernels of ours in processes one after another.
+// Errors: those of the device. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "device/device.h"
+
+namespace kw::device {
+
+// Standard deviations between processes: one part whatever is timed, one that grows with it.
+struct ProcessSpread {
+  double absolute_s = 0, relative = 0;
+  int processes = 0;               // that it was measured in
+  double deviation_s(double seconds) const;
+};
+
+// `begin` gives a device in a process of its own.
+Result<ProcessSpread> measure_process_spread(const std::function<Result<std::unique_ptr<Device>>()>& begin, int processes, int multiprocessors);
+
+// From the means of each process for a short kernel and for a long one. At least two of each.
+ProcessSpread process_spread_of(const std::vector<double>& short_s, const std::vector<double>& long_s);
+
+}  // namespace kw::device
