@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "device/any_device_for_test.h"
+#include "device/report_json.h"
 
 namespace kw::device {
 namespace {
@@ -141,6 +142,25 @@ TEST(Fingerprint, TheKernelAgreesWithTheHostOnEverySize) {
     bytes[size / 2] ^= 1;
     EXPECT_NE(sums, fingerprint_of(bytes, key)) << size;
     EXPECT_NE(sums.first, fingerprint_of(bytes, key).first) << size;
+  }
+}
+
+// Between a device process and its caller.
+TEST(CallReport, TravelsWithItsTrace) {
+  CallReport report;
+  report.completed = true;
+  report.traced_s = 3e-6;
+  report.traced = {{"scale", 0, 1e-6}, {"", 2e-6, 3e-6}};
+  const auto read = call_report_of(json_of(report));
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->traced.size(), 2u);
+  EXPECT_EQ(read->traced[0].kernel, "scale");
+  EXPECT_EQ(read->traced[1].begin_s, 2e-6);
+  EXPECT_EQ(read->traced[1].end_s, 3e-6);
+  for (const char* step : {"1", "[]", "[\"scale\", 0]", "[1, 2, 3]", "{}"}) {
+    nlohmann::json bad = json_of(report);
+    bad["traced"] = nlohmann::json::parse(std::string("[") + step + "]");
+    EXPECT_FALSE(call_report_of(bad)) << step;
   }
 }
 

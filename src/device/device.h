@@ -103,11 +103,17 @@ struct CallOptions {
   bool power = false;                  // of calls one after the other: what the device draws meanwhile, its first tenth of a second left out
   double deadline_s = 0;               // as RunOptions::deadline_s
 };
+// What the kernel activity trace says of a step.
+struct TracedStep {
+  std::string kernel;                  // as the plan names it; empty: a copy, fill or write
+  double begin_s = 0, end_s = 0;       // since the first step's start
+};
 struct CallReport {
   bool completed = false;
   double device_s = 0;                 // all repeats, between two events on the device; 0 where times mean nothing
   double host_s = 0;                   // the same by the host's clock, from the first launch to the end; 0 for cold calls
   double traced_s = 0;                 // by the kernel activity trace, from the first step's start to the last one's end; 0: no trace
+  std::vector<TracedStep> traced;      // by the same, in the order of their starts
   Power power;                         // while they ran, when asked for
   std::string untraced;                // why a trace that was asked for is none
   std::vector<Fingerprint> outputs;    // of every buffer that is an output or inout, in the plan's order

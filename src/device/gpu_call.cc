@@ -116,8 +116,11 @@ Result<CallReport> GpuPlan::call(const CallOptions& options) {
   if (!report || !report->completed) return report;
   const size_t nodes = graph_nodes();
   if (!trace) report->untraced = trace.error().message;
-  else if (traced.nodes < nodes) report->untraced = fmt::format("the trace has {} of {} steps", traced.nodes, nodes);
-  else report->traced_s = traced.seconds;
+  else if (traced.nodes.size() < nodes) report->untraced = fmt::format("the trace has {} of {} steps", traced.nodes.size(), nodes);
+  else {
+    report->traced_s = traced.seconds;
+    report->traced = std::move(traced.nodes);
+  }
   return report;
 }
 

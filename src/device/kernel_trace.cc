@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace kw::device {
 namespace {
@@ -19,7 +20,7 @@ constexpr size_t kBufferBytes = 1 << 20, kAlignment = 8;
 // Of a record. Its kind is the first word, and all that are asked for have the two times at the same place.
 enum Kind : uint32_t { kCopy = 1, kFill = 2, kKernel = 10 };   // kernels that may run side by side
 constexpr std::array kKinds = {kKernel, kCopy, kFill};
-constexpr size_t kStartAt = 16, kEndAt = 24, kNodeOfKernelAt = 144, kNodeOfOthersAt = 64;
+constexpr size_t kStartAt = 16, kEndAt = 24, kNameOfKernelAt = 104, kNodeOfKernelAt = 144, kNodeOfOthersAt = 64;
 
 struct Cupti {
   int (*take_callbacks)(void (*give_buffer)(uint8_t**, size_t*, size_t*), void (*take_records)(void*, uint32_t, uint8_t*, size_t, size_t));
@@ -41,8 +42,11 @@ struct Cupti {
 struct Records {
   std::mutex mutex;
   const Cupti* cupti = nullptr;
-  uint64_t begin = UINT64_MAX, end = 0;
-  size_t nodes = 0;
+  struct Node {
+    std::string kernel;
+    uint64_t begin = 0, end = 0;
+  };
+  std::vector<Node> nodes;
 };
 Records& records() {
   static Records all;
@@ -71,9 +75,8 @@ void take_records(void*, uint32_t, uint8_t* buffer, size_t, size_t bytes) {
     const uint64_t begin = word_at(record, kStartAt), end = word_at(record, kEndAt);
     const bool of_graph = word_at(record, kind == kKernel ? kNodeOfKernelAt : kNodeOfOthersAt) != 0;
     if (!of_graph || begin == 0 || end == 0) continue;   // without times: memory for them was short
-    all.begin = std::min(all.begin, begin);
-    all.end = std::max(all.end, end);
-    ++all.nodes;
+    const auto* const name = kind == kKernel ? reinterpret_cast<const char*>(static_cast<uintptr_t>(word_at(record, kNameOfKernelAt))) : nullptr;
+    all.nodes.push_back({name == nullptr ? "" : name, begin, end});
   }
   std::free(buffer);
 }
@@ -126,8 +129,7 @@ Status start_trace() {
   {
     const std::lock_guard lock(all.mutex);
     all.cupti = library;
-    all.begin = UINT64_MAX;
-    all.end = all.nodes = 0;
+    all.nodes.clear();
   }
   for (const Kind kind : kKinds) KW_TRY_VOID(library->tried(library->enable(kind), "its start"));
   return {};
@@ -140,7 +142,14 @@ Result<Traced> stop_trace() {
   KW_TRY_VOID(flushed);
   Records& all = records();
   const std::lock_guard lock(all.mutex);
-  return Traced{all.nodes == 0 ? 0 : 1e-9 * static_cast<double>(all.end - all.begin), all.nodes};
+  std::sort(all.nodes.begin(), all.nodes.end(), [](const Records::Node& a, const Records::Node& b) { return a.begin < b.begin; });
+  Traced out;
+  for (Records::Node& node : all.nodes) {
+    const auto since = [&](uint64_t moment) { return 1e-9 * static_cast<double>(moment - all.nodes.front().begin); };
+    out.nodes.push_back({std::move(node.kernel), since(node.begin), since(std::max(node.begin, node.end))});
+    out.seconds = std::max(out.seconds, out.nodes.back().end_s);
+  }
+  return out;
 }
 
 }  // namespace kw::device

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "base/result.h"
+#include "device/device.h"
 
 namespace kw::device {
 
@@ -15,8 +17,8 @@ namespace kw::device {
 Status start_trace();
 
 struct Traced {
-  double seconds = 0;   // from the first node's start to the last one's end
-  size_t nodes = 0;     // kernels, copies and fills of graphs; what is launched otherwise does not count
+  double seconds = 0;             // from the first node's start to the last one's end
+  std::vector<TracedStep> nodes;  // kernels, copies and fills of graphs; what is launched otherwise does not count
 };
 // The device must have ended its work. Afterwards nothing is traced.
 Result<Traced> stop_trace();

@@ -91,11 +91,12 @@ CallOptions call_options_of(const Json& json) {
 }
 
 Json json_of(const CallReport& report) {
-  Json outputs = Json::array(), findings = Json::array();
+  Json outputs = Json::array(), findings = Json::array(), traced = Json::array();
+  for (const TracedStep& each : report.traced) traced.push_back({each.kernel, each.begin_s, each.end_s});
   for (const Fingerprint& each : report.outputs) outputs.push_back({each.first, each.second});
   for (const emu::Finding& finding : report.findings) findings.push_back(json_of(finding));
   return {{"completed", report.completed}, {"device_s", report.device_s}, {"host_s", report.host_s}, {"traced_s", report.traced_s},
-          {"untraced", report.untraced}, {"power", json_of(report.power)}, {"outputs", std::move(outputs)}, {"findings", std::move(findings)}};
+          {"traced", std::move(traced)}, {"untraced", report.untraced}, {"power", json_of(report.power)}, {"outputs", std::move(outputs)}, {"findings", std::move(findings)}};
 }
 
 Result<CallReport> call_report_of(const Json& json) {
@@ -105,6 +106,7 @@ Result<CallReport> call_report_of(const Json& json) {
     json.at("device_s").get_to(report.device_s);
     json.at("host_s").get_to(report.host_s);
     report.traced_s = json.value("traced_s", 0.0);   // what a device does not measure it need not say
+    for (const Json& each : json.value("traced", Json::array())) report.traced.push_back({each.at(0).get<std::string>(), each.at(1).get<double>(), each.at(2).get<double>()});
     report.untraced = json.value("untraced", "");
     report.power = power_of(json.value("power", Json::object()));
     for (const Json& each : json.at("outputs")) report.outputs.push_back({each.at(0).get<uint64_t>(), each.at(1).get<uint64_t>()});
