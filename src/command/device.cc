@@ -1,8 +1,11 @@
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "command/command.h"
 #include "device/calibration.h"
 #include "device/device_process.h"
+#include "problem/problem.h"
+#include "profile/measure.h"
 
 namespace kw::command {
 namespace {
@@ -25,6 +28,27 @@ Result<int> serve(const Invocation& invocation, const Output&) {
     return fail(ErrorCode::kInvalid, "nobody asks: kw starts this itself, with a socket as descriptor 3; `kw judge --gpu` is what you want");
   return device::serve_device(invocation.text("kind") == "gpu" ? device::make_gpu(static_cast<int>(invocation.integer("number")))
                                                                : Result<std::unique_ptr<device::Device>>(device::make_emulator()));
+}
+
+// One run of a plan, for a profiler to look at from outside.
+Result<int> replay(const Invocation& invocation, const Output& output) {
+  KW_TRY(const std::string text, read_file(invocation.text("plan"), plan::kMaxPlanText));
+  KW_TRY(plan::Plan plan, plan::parse(text, invocation.text("plan")));
+  KW_TRY(const problem::Problem problem, problem::load_problem(invocation.text("problem")));
+  const problem::Workload* workload = problem.find_workload(invocation.text("workload"));
+  if (workload == nullptr) return fail(ErrorCode::kNotFound, "{} has no workload '{}'", problem.name, invocation.text("workload"));
+  std::unique_ptr<device::Device> device;
+  if (invocation.text("on") == "emulator") {
+    device = device::make_emulator();
+  } else {
+    KW_TRY(device, device::make_gpu(static_cast<int>(invocation.integer("number"))));
+  }
+  KW_TRY(const auto loaded, profile::load_with_inputs(*device, problem, *workload, plan, invocation.integer("seed")));
+  KW_TRY(const device::RunReport report, loaded->run({}));
+  const device::StepReport* bad = report.first_with_finding();
+  if (bad != nullptr) return fail(ErrorCode::kInvalid, "step {} of the plan: {}", bad->step, bad->findings.front().message);
+  output.note(fmt::format("{} launches\n", report.steps.size()));
+  return 0;
 }
 
 std::string quantity(double value, std::string_view unit) {
@@ -74,7 +98,17 @@ std::vector<Command> device_commands() {
            "",
            {{"kind", ArgumentKind::kText, true, true, "", "what executes them", {"gpu", "emulator"}},
             {"number", ArgumentKind::kInteger, false, false, "0", "which GPU", {}}},
-           serve}};
+           serve},
+          {{"device", "replay"},
+           "run a plan once, for a profiler to look at; kw starts this itself under ncu",
+           "",
+           {{"plan", ArgumentKind::kPath, true, true, "", "a plan file", {}},
+            {"problem", ArgumentKind::kPath, true, true, "", "the problem file that its inputs are made by", {}},
+            {"workload", ArgumentKind::kText, false, true, "", "which workload the plan is of", {}},
+            {"seed", ArgumentKind::kInteger, false, false, "1", "seed of the inputs", {}},
+            {"on", ArgumentKind::kText, false, false, "gpu", "what executes it", {"gpu", "emulator"}},
+            {"number", ArgumentKind::kInteger, false, false, "0", "which GPU", {}}},
+           replay}};
 }
 
 }  // namespace kw::command

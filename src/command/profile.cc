@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "command/command.h"
 #include "device/device_process.h"
 #include "problem/problem.h"
@@ -16,7 +18,7 @@ Status add_gpu(const Invocation& invocation, profile::Options& options) {
 }
 
 Result<int> run_suite(const Invocation& invocation, const Output& output) {
-  for (const char* name : {"problem", "candidate", "target", "workload", "json"}) {
+  for (const char* name : {"problem", "candidate", "target", "workload", "json", "counters"}) {
     const bool given = invocation.has(name) && !(std::string_view(name) == "target" && invocation.text(name) == "sm_80");
     if (given) return fail(ErrorCode::kInvalid, "--suite goes without {}: the fixtures say it", name);
   }
@@ -48,6 +50,13 @@ Result<int> run(const Invocation& invocation, const Output& output) {
   options.threads = static_cast<int>(invocation.integer("threads"));
   options.deadline_s = invocation.real("deadline", options.deadline_s);
   KW_TRY_VOID(add_gpu(invocation, options));
+  if (invocation.flag("counters")) {
+    if (!options.gpu) return fail(ErrorCode::kInvalid, "--counters goes with --gpu: they are the GPU's own");
+    std::error_code unknown;
+    const std::string own = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+    if (unknown) return fail(ErrorCode::kIo, "this program cannot tell its own file: {}", unknown.message());
+    options.replay = {own, "device", "replay"};
+  }
   options.calibration = device::stored_calibration(options.target);
   KW_TRY(const auto profile, profile::profile(problem, invocation.text("candidate"), options));
   output.out(invocation.flag("json") ? profile::to_json(profile) : profile::page(profile));
@@ -69,6 +78,7 @@ Command profile_command() {
            {"suite", ArgumentKind::kPath, false, false, "", "profile a folder of fixtures; a table of each tool's precision and recall", {}},
            {"jobs", ArgumentKind::kInteger, false, false, "0", "of a suite: candidates at once; 0: one per core", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "also measure on this machine's GPU; the default target is then its own", {}},
+           {"counters", ArgumentKind::kFlag, false, false, "", "with --gpu: also read its hardware counters, by ncu", {}},
            {"json", ArgumentKind::kFlag, false, false, "", "print JSON instead of the page", {}},
            {"seed", ArgumentKind::kInteger, false, false, "1", "seed of the inputs that are counted", {}},
            {"threads", ArgumentKind::kInteger, false, false, "0", "host threads for emulation; 0: all cores", {}},

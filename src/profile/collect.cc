@@ -6,8 +6,10 @@
 #include <span>
 
 #include "base/demangle.h"
+#include "base/file.h"
 #include "device/device.h"
 #include "problem/inputs.h"
+#include "profile/ncu.h"
 #include "profile/scale.h"
 #include "profile/shorten.h"
 #include "toolchain/arguments.h"
@@ -15,6 +17,8 @@
 
 namespace kw::profile {
 namespace {
+
+constexpr double kReplay_s = 300;   // of a call under ncu, which runs each kernel a dozen times
 
 Result<toolchain::Compiled> compile(const std::string& path, const Options& options) {
   KW_TRY(auto nvcc, toolchain::find_nvcc());
@@ -222,6 +226,39 @@ Status count(Subject& subject, Counted counted, const Options& options) {
   return {};
 }
 
+Result<NcuRead> counters_of(const Subject& subject, const plan::Plan& plan, const Options& options) {
+  KW_TRY(const TempDir folder, TempDir::create("kw-replay"));
+  const std::string file = folder / "plan.json";
+  KW_TRY_VOID(write_file(file, plan::write(plan)));
+  std::vector<std::string> program = options.replay;
+  program.insert(program.end(), {file, subject.problem->file, "--workload", subject.workload.name, "--seed", std::to_string(options.seed)});
+  return run_ncu(program, *subject.target, kReplay_s);
+}
+
+// What the GPU counted, where it can be had; else why not. A profile without it is still one.
+void read_counters(Subject& subject, const plan::Plan& plan, const Options& options) {
+  CounterReading& reading = subject.counter_reading.emplace();
+  auto read = counters_of(subject, plan, options);
+  if (!read) {
+    reading.why_not = read.error().message;
+    subject.notes.push_back("no counters of the GPU: " + reading.why_not);
+    return;
+  }
+  reading.version = read->version;
+  reading.without = read->without;
+  for (const NcuLaunch& launch : read->launches) {
+    const auto at = std::find_if(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) { return kernel.mangled == launch.kernel; });
+    if (at == subject.kernels.end()) continue;
+    if (!at->hardware) at->hardware.emplace();
+    at->hardware->add(launch.counters);
+    ++reading.launches;
+  }
+  if (reading.launches == 0) reading.why_not = "ncu saw none of the candidate's kernels";
+  if (!reading.why_not.empty()) subject.notes.push_back("no counters of the GPU: " + reading.why_not);
+  else if (reading.launches < subject.launches) subject.notes.push_back(fmt::format("the GPU's counters are of {} of the {} launches", reading.launches, subject.launches));
+  if (!reading.without.empty()) subject.notes.push_back(fmt::format("ncu has no numbers for {}", fmt::join(reading.without, ", ")));
+}
+
 // What a node's values are kept in, as far as the reference says: through what only moves them.
 std::optional<tensor::DType> dtype_of(const problem::Problem& problem, problem::NodeId id) {
   for (;;) {
@@ -289,6 +326,8 @@ Result<Subject> collect(const problem::Problem& problem, const std::string& cand
   estimate_all(subject);
   if (options.gpu) {
     KW_TRY(subject.measured, measure(*options.gpu, problem, subject.workload, plan, options.seed));
+    if (!subject.measured->untraced.empty()) subject.notes.push_back("no timeline: " + subject.measured->untraced);
+    if (!options.replay.empty()) read_counters(subject, plan, options);
   }
   return subject;
 }

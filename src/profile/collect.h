@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "device/calibration.h"
@@ -22,6 +23,9 @@ struct Options {
   double deadline_s = 60;        // of the emulated workload
   // Also measure the profiled workload there; the estimate is for that GPU's memory. `target` should be its architecture.
   std::shared_ptr<device::Device> gpu;
+  // With `gpu`: a program that executes a plan once there (`kw device replay`), to be run under ncu; the plan's file, the problem's,
+  // and options for workload and seed are added. Empty: the GPU's counters are not read.
+  std::vector<std::string> replay;
   std::optional<device::Calibration> calibration;   // peaks of a device of the target's architecture
 };
 

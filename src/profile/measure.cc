@@ -14,7 +14,7 @@ namespace kw::profile {
 namespace {
 
 constexpr double kWarmUp_s = 0.05, kMost_s = 2;
-constexpr int kFewest = 5, kMost = 31;
+constexpr int kFewest = 5, kMost = 31, kTraced = 5;
 constexpr double kDeadline_s = 60;
 std::mutex g_one_at_a_time;
 
@@ -51,6 +51,25 @@ Result<double> around_nothing(device::Device& gpu) {
   return part_of(times, 0.5);
 }
 
+Status trace(device::LoadedPlan& loaded, Measured& out) {
+  std::vector<Timeline> all;
+  for (int i = 0; i < kTraced; ++i) {
+    device::CallOptions call;
+    call.trace = true;
+    call.deadline_s = kDeadline_s;
+    KW_TRY(device::CallReport report, loaded.call(call));
+    if (!report.completed) return fail(ErrorCode::kInvalid, "the candidate cannot be traced: a call did not end in time");
+    if (report.traced.empty()) {
+      out.untraced = report.untraced.empty() ? "the trace has no step" : report.untraced;
+      return {};
+    }
+    all.push_back(timeline_of(std::move(report.traced)));
+  }
+  std::sort(all.begin(), all.end(), [](const Timeline& a, const Timeline& b) { return a.seconds < b.seconds; });
+  out.timeline = std::move(all[all.size() / 2]);
+  return {};
+}
+
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -67,20 +86,27 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 
 }  // namespace
 
-Result<Measured> measure(device::Device& gpu, const problem::Problem& problem, const problem::Workload& workload, const plan::Plan& plan, uint64_t seed) {
-  if (!gpu.capabilities().times) return fail(ErrorCode::kUnsupported, "{} has no clock: times need a GPU", gpu.capabilities().name);
+Result<std::unique_ptr<device::LoadedPlan>> load_with_inputs(device::Device& device, const problem::Problem& problem, const problem::Workload& workload,
+                                                             const plan::Plan& plan, uint64_t seed) {
   KW_TRY(const auto inputs, problem::make_inputs(problem, workload, seed));
-  const std::lock_guard lock(g_one_at_a_time);
   device::LoadOptions load;
   load.track_initialised = false;
-  KW_TRY(const auto loaded, gpu.load(plan, load));
+  KW_TRY(auto loaded, device.load(plan, load));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
     const auto bytes = inputs[i].bytes();
     KW_TRY_VOID(loaded->write(problem.inputs[i].name, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
   }
+  return loaded;
+}
+
+Result<Measured> measure(device::Device& gpu, const problem::Problem& problem, const problem::Workload& workload, const plan::Plan& plan, uint64_t seed) {
+  if (!gpu.capabilities().times) return fail(ErrorCode::kUnsupported, "{} has no clock: times need a GPU", gpu.capabilities().name);
+  const std::lock_guard lock(g_one_at_a_time);
+  KW_TRY(const auto loaded, load_with_inputs(gpu, problem, workload, plan, seed));
   KW_TRY(const std::vector<double> times, times_of(*loaded));
-  Measured out{part_of(times, 0.5), part_of(times, 0.25), part_of(times, 0.75), 0, static_cast<int>(times.size())};
+  Measured out{part_of(times, 0.5), part_of(times, 0.25), part_of(times, 0.75), 0, static_cast<int>(times.size()), {}, {}};
+  KW_TRY_VOID(trace(*loaded, out));
   KW_TRY(out.launch_seconds, around_nothing(gpu));
   return out;
 }

@@ -18,7 +18,7 @@ struct Metric {
   std::string name;      // "sectors per load request"
   double value = 0;
   std::string unit;      // "B", "s", "" for a plain number
-  std::string source;    // "ptxas", "SASS", "emulator", "plan", "problem", "specification", "calibration", "estimate"
+  std::string source;    // "ptxas", "SASS", "emulator", "plan", "problem", "specification", "calibration", "ncu", "estimate", a device
   Grade grade = Grade::kEstimated;
   std::string kernel;    // empty: of the whole candidate
 };

@@ -31,6 +31,13 @@ class List {
   }
 };
 
+void of_timeline(const Timeline& timeline, const std::string& device, List& list) {
+  list.measured("steps in the trace", of(timeline.steps.size()), "", device);
+  list.measured("time from the first step's start to the last one's end", timeline.seconds, "s", device);
+  list.measured("launch gaps", timeline.gaps(), "s", device);
+  list.measured("overlap", timeline.overlapped, "s", device);
+}
+
 void of_candidate(const Subject& subject, const Roofline& roofline, List& list) {
   list.exact("bytes that must move", roofline.bytes, "B", "problem");
   list.exact("operations", roofline.operations, "", "problem");
@@ -48,6 +55,7 @@ void of_candidate(const Subject& subject, const Roofline& roofline, List& list) 
   list.measured("time, cold, first quartile", subject.measured->low, "s", subject.device->name);
   list.measured("time, cold, third quartile", subject.measured->high, "s", subject.device->name);
   list.measured("time of an empty kernel", subject.measured->launch_seconds, "s", subject.device->name);
+  if (subject.measured->timeline) of_timeline(*subject.measured->timeline, subject.device->name, list);
 }
 
 void of_code(const Kernel& kernel, List& list) {
@@ -106,6 +114,30 @@ void of_counters(const Kernel& kernel, List& list) {
   list.exact("busiest warp over the average", kernel.work.warp_imbalance, "", from);
 }
 
+// Of the GPU: what ncu says, and what follows from two of its numbers.
+void of_hardware(const HardwareCounters& counters, List& list) {
+  const char* from = "ncu";
+  std::array<bool, kCounterKinds> said{};
+  for (const CounterKind& kind : counter_kinds()) {
+    const auto i = static_cast<size_t>(kind.counter);
+    if (!counters.values[i] || said[i]) continue;
+    said[i] = true;
+    list.measured(std::string(kind.name), *counters.values[i], std::string(kind.unit), from);
+  }
+  const auto ratio = [&](const char* name, Counter part, Counter whole) {
+    if (counters.of(whole) > 0 && counters[part]) list.measured(name, counters.of(part) / counters.of(whole), "", from);
+  };
+  ratio("sectors a load request, on the GPU", Counter::kLoadSectors, Counter::kLoadRequests);
+  ratio("sectors a store request, on the GPU", Counter::kStoreSectors, Counter::kStoreRequests);
+  if (counters.stalls.empty()) return;
+  list.measured("cycles of a warp between two instructions", counters.warp_latency(), "", from);
+  std::vector<std::pair<double, std::string>> stalls;
+  for (const auto& [reason, warps] : counters.stalls)
+    if (warps > 0) stalls.emplace_back(counters.stall_share(reason), reason);
+  std::sort(stalls.rbegin(), stalls.rend());
+  for (const auto& [share, reason] : stalls) list.measured("of them: " + reason, share, "", from);
+}
+
 }  // namespace
 
 std::vector<Metric> metrics_of(const Subject& subject, const Roofline& roofline) {
@@ -121,6 +153,7 @@ std::vector<Metric> metrics_of(const Subject& subject, const Roofline& roofline)
     }
     of_code(kernel, list);
     if (kernel.counted) of_counters(kernel, list);
+    if (kernel.hardware) of_hardware(*kernel.hardware, list);
     list.estimated("bytes from and to DRAM", kernel.work.dram_bytes, "B");
     list.estimated("bytes between L2 and SMs", kernel.work.l2_bytes, "B");
     for (int i = 0; i < Time::kResources; ++i) {

@@ -29,6 +29,20 @@ std::string axes_text(const problem::Workload& workload) {
   return fmt::format("{} ({})", workload.name, text);
 }
 
+// What ncu says of a kernel, in a line.
+std::string text_of(const HardwareCounters& h) {
+  std::vector<std::string> parts;
+  if (h[Counter::kSeconds]) parts.push_back(quantity(h.of(Counter::kSeconds), "s"));
+  for (const auto& [counter, name] : {std::pair{Counter::kDramShare, "of DRAM's peak"}, {Counter::kL2Share, "of L2's"}, {Counter::kComputeShare, "of the SMs'"},
+                                      {Counter::kOccupancy, "occupancy"}, {Counter::kIssue, "of the issue slots"}, {Counter::kTensor, "of the tensor cores"}})
+    if (h[counter]) parts.push_back(fmt::format("{:.0f} % {}", 100 * h.of(counter), name));
+  std::string_view most;
+  for (const auto& [reason, warps] : h.stalls)
+    if (most.empty() || warps > h.stalls.find(most)->second) most = reason;
+  if (!most.empty()) parts.push_back(fmt::format("warps are in {} {:.0f} % of their time", most, 100 * h.stall_share(most)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 }  // namespace
 
 std::string page(const Profile& profile) {
@@ -40,7 +54,7 @@ std::string page(const Profile& profile) {
   line("counted at", axes_text(s.counted_workload) + (s.shortened ? ", where each block does the same" : ", and scaled") + "; the emulator's metrics are of it");
   line("class", fmt::format("{}: {} must move and {} operations be done, {:.3g} a byte; {} and DRAM meet at {:.3g}", name_of(r.by_problem), quantity(r.bytes, "B"),
                             quantity(r.operations, ""), r.intensity(), r.peak, r.ridge()));
-  line("by counters", fmt::format("{}: most of the time goes to {}", name_of(r.by_counters), name_of(r.bound)));
+  line("by counters", fmt::format("{}: {}", name_of(r.by_counters), r.why_by_counters()));
   if (!r.conflict.empty()) line("conflict", r.conflict);
   if (s.measured) {
     line("time", fmt::format("{} measured (half of {} cold calls within {} to {}), {} by estimate; at the peaks, all that the reference names takes {}", quantity(s.measured->seconds, "s"),
@@ -52,6 +66,14 @@ std::string page(const Profile& profile) {
   for (const Kernel& kernel : s.kernels) {
     if (s.kernels.size() == 1) break;
     out += wrap(fmt::format("{:3.0f} %  {} × {}", 100 * kernel.share, kernel.launched.launches, kernel.name), "  ", 110, 7);
+  }
+  for (const Kernel& kernel : s.kernels)
+    if (kernel.hardware) line("by ncu", (s.kernels.size() > 1 ? kernel.name + ": " : "") + text_of(*kernel.hardware));
+  for (const std::string& words : profile.conflicts) line("conflict", words + "; what is measured counts");
+  if (s.measured && s.measured->timeline && s.measured->timeline->steps.size() > 1) {
+    const Timeline& t = *s.measured->timeline;
+    line("timeline", fmt::format("{} steps in {} by the kernel activity trace: {} in gaps, {} side by side", t.steps.size(), quantity(t.seconds, "s"), quantity(t.gaps(), "s"), quantity(t.overlapped, "s")));
+    for (const std::string& each : lines_of(t)) out += "  " + each + "\n";
   }
   for (const std::string& note : s.notes) out += wrap("note: " + note, "  ", 110, 2);
 

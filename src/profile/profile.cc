@@ -1,5 +1,6 @@
 #include "profile/profile.h"
 
+#include "profile/conflicts.h"
 #include "profile/tools.h"
 
 namespace kw::profile {
@@ -19,6 +20,7 @@ Result<Profile> profile(const problem::Problem& problem, const std::string& cand
   out.roofline = roofline(out.subject, options.calibration);
   if (options.calibration) out.subject.notes.push_back(fmt::format("the class has its peaks from {}, calibrated; the estimate has those of the {}", options.calibration->device, out.subject.target->part.product));
   out.advice = advise(out.subject, out.roofline);
+  out.conflicts = conflicts(out.subject);
   out.metrics = metrics_of(out.subject, out.roofline);
   return out;
 }

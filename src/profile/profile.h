@@ -17,6 +17,7 @@ struct Profile {
   Subject subject;
   Roofline roofline;
   std::vector<Advice> advice;     // the best gain first
+  std::vector<std::string> conflicts;   // of the GPU's counters with what was foretold (conflicts.h)
   std::vector<Metric> metrics;    // of the candidate, then kernel by kernel
 };
 

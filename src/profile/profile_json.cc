@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/demangle.h"
 #include "base/source_text.h"
 #include "profile/profile.h"
 
@@ -26,6 +27,12 @@ ordered_json json_of(const Metric& metric) {
   return {{"name", metric.name}, {"value", metric.value}, {"unit", metric.unit}, {"source", metric.source}, {"grade", name_of(metric.grade)}, {"kernel", metric.kernel}};
 }
 
+ordered_json json_of(const Timeline& timeline) {
+  ordered_json steps = ordered_json::array();
+  for (const device::TracedStep& step : timeline.steps) steps.push_back({{"kernel", printable_text(readable_name(step.kernel))}, {"begin", step.begin_s}, {"end", step.end_s}});
+  return {{"seconds", timeline.seconds}, {"busy", timeline.busy}, {"overlapped", timeline.overlapped}, {"gaps", timeline.gaps()}, {"grade", name_of(Grade::kMeasured)}, {"steps", std::move(steps)}};
+}
+
 }  // namespace
 
 std::string to_json(const Profile& profile) {
@@ -33,7 +40,7 @@ std::string to_json(const Profile& profile) {
   const Roofline& r = profile.roofline;
   ordered_json out = {{"schema", "kernelwright/profile/1"}, {"problem", s.problem->name}, {"candidate", printable_text(s.candidate)}, {"target", s.target->name},
                       {"part", s.target->part.product}, {"workload", json_of(s.workload)}, {"counted_workload", json_of(s.counted_workload)}};
-  out["class"] = {{"name", name_of(r.by_problem)}, {"by_counters", name_of(r.by_counters)}, {"bound", name_of(r.bound)},
+  out["class"] = {{"name", name_of(r.by_problem)}, {"by_counters", name_of(r.by_counters)}, {"bound", name_of(r.bound)}, {"counters_of", r.memory_share ? "ncu" : "estimate"},
                   {"conflict", r.conflict.empty() ? ordered_json(nullptr) : ordered_json(r.conflict)}};
   out["roofline"] = {{"bytes", r.bytes}, {"operations", r.operations}, {"matmul_operations", r.matmul_operations}, {"intensity", r.intensity()},
                      {"ridge", r.ridge()}, {"peak", r.peak}, {"operations_per_second", r.operations_per_second}, {"bytes_per_second", r.bytes_per_second},
@@ -44,6 +51,13 @@ std::string to_json(const Profile& profile) {
     out["measured"] = {{"seconds", s.measured->seconds}, {"low", s.measured->low}, {"high", s.measured->high}, {"calls", s.measured->calls},
                        {"launch_seconds", s.measured->launch_seconds}, {"device", s.device->name}, {"grade", name_of(Grade::kMeasured)}};
   }
+  out["timeline"] = s.measured && s.measured->timeline ? json_of(*s.measured->timeline) : ordered_json(nullptr);
+  out["counters"] = nullptr;
+  if (s.counter_reading) {
+    const CounterReading& c = *s.counter_reading;
+    out["counters"] = {{"ncu", printable_text(c.version)}, {"launches", c.launches}, {"without", c.without}, {"why_not", c.why_not.empty() ? ordered_json(nullptr) : ordered_json(c.why_not)}};
+  }
+  out["conflicts"] = profile.conflicts;
   out["advice"] = ordered_json::array();
   for (const Advice& advice : profile.advice) out["advice"].push_back(json_of(advice));
   out["metrics"] = ordered_json::array();

@@ -29,6 +29,24 @@ Class class_by_counters(const Subject& subject, Time::Resource& bound) {
   return class_of(memory, compute, std::max({sum[Time::kLatency], sum[Time::kStarts], launches}));
 }
 
+// Over the time of all kernels. Both far below their peaks: what takes the time is waiting.
+std::optional<Class> class_by_gpu(const Subject& subject, Roofline& out) {
+  constexpr double kIdle = 0.4, kClear = 1.5;
+  double memory = 0, compute = 0, seconds = 0;
+  for (const Kernel& kernel : subject.kernels) {
+    if (!kernel.hardware || !(*kernel.hardware)[Counter::kMemoryShare] || !(*kernel.hardware)[Counter::kComputeShare]) return std::nullopt;
+    const double each = kernel.hardware->of(Counter::kSeconds);
+    memory += each * kernel.hardware->of(Counter::kMemoryShare);
+    compute += each * kernel.hardware->of(Counter::kComputeShare);
+    seconds += each;
+  }
+  if (seconds <= 0) return std::nullopt;
+  out.memory_share = memory / seconds;
+  out.compute_share = compute / seconds;
+  if (std::max(memory, compute) < kIdle * seconds) return Class::kLatency;
+  return memory >= kClear * compute ? Class::kMemory : compute >= kClear * memory ? Class::kCompute : Class::kMixed;
+}
+
 }  // namespace
 
 std::string_view name_of(Class each) {
@@ -39,6 +57,11 @@ std::string_view name_of(Class each) {
     case Class::kMixed: return "mixed";
   }
   return "unknown";
+}
+
+std::string Roofline::why_by_counters() const {
+  if (!memory_share) return fmt::format("most of the time goes to {}", name_of(bound));
+  return fmt::format("on the GPU the memory system reaches {:.0f} % of its peak, the SMs {:.0f} %", 100 * *memory_share, 100 * *compute_share);
 }
 
 double Roofline::floor_seconds() const { return std::max(memory_seconds, compute_seconds); }
@@ -74,9 +97,10 @@ Roofline roofline(const Subject& subject, const std::optional<device::Calibratio
 
   out.by_problem = class_of(out.memory_seconds, out.compute_seconds, kLaunchSeconds);
   out.by_counters = class_by_counters(subject, out.bound);
+  if (const auto by_gpu = class_by_gpu(subject, out)) out.by_counters = *by_gpu;
   if (out.by_problem != out.by_counters) {
     out.conflict = fmt::format("the problem is {}, but this candidate spends its time as a {} one would ({}); the problem decides which tools run",
-                               name_of(out.by_problem), name_of(out.by_counters), name_of(out.bound));
+                               name_of(out.by_problem), name_of(out.by_counters), out.why_by_counters());
   }
   return out;
 }

@@ -4,13 +4,15 @@
 //                    reference's operations at the peak for its dtypes (tensor cores for matrix products)
 //                    specified, or measured where a calibration of such a device is at hand (then tensor cores stay at the
 //                    specification where mma.sync is not their fastest instruction: from sm_90 to sm_110)
-//   by counters      the resources of estimate.h, all kernels together
+//   by counters      the resources of estimate.h, all kernels together; where the GPU's own counters were read, those: what share of
+//                    their peaks the memory system and the SMs reach
 // One time twice the other or more: memory or compute; else mixed. Both below two launches: latency. When the two disagree,
 // the problem is right: counters describe the candidate's faults (KernelPro, 2026, found that rule to serve better).
 // Williams, Waterman, Patterson, "Roofline: an insightful visual performance model" (2009).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,7 +34,9 @@ struct Roofline {
   double ridge() const { return bytes_per_second > 0 ? operations_per_second / bytes_per_second : 0; }
   double floor_seconds() const;      // no candidate is faster that does all that the reference names
   Class by_problem = Class::kMixed, by_counters = Class::kMixed;
-  Time::Resource bound = Time::kDram;   // by counters
+  Time::Resource bound = Time::kDram;   // by the estimate
+  std::optional<double> memory_share, compute_share;   // of their peaks, by the GPU's counters: where they were read
+  std::string why_by_counters() const;
   std::string conflict;              // empty: both agree
 };
 

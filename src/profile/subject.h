@@ -11,6 +11,7 @@
 #include "arch/occupancy.h"
 #include "emu/finding.h"
 #include "problem/problem.h"
+#include "profile/counters.h"
 #include "profile/estimate.h"
 #include "profile/measure.h"
 #include "toolchain/ptx_facts.h"
@@ -67,6 +68,7 @@ struct Kernel {
   emu::Counters counters;                        // as counted
   std::vector<Site> sites;                       // scaled to the profiled workload (scale.h)
   Totals totals;
+  std::optional<HardwareCounters> hardware;      // of the GPU, at the profiled workload; caches empty before each launch
   Work work;                                     // at the profiled workload
   Time time;
   double share = 0;                              // of the estimated time of all kernels
@@ -78,6 +80,14 @@ struct Kernel {
 struct DeviceTarget {
   std::string name;
   arch::Target target;
+};
+
+// How reading the GPU's own counters went.
+struct CounterReading {
+  std::string version;                           // of ncu
+  uint64_t launches = 0;                         // that were looked at
+  std::vector<std::string> without;              // metrics of ncu that it did not have
+  std::string why_not;                           // not empty: nothing was read
 };
 
 struct Subject {
@@ -93,6 +103,7 @@ struct Subject {
   uint64_t launches = 0, other_steps = 0;        // of the profiled plan
   double seconds = 0;                            // estimated, launches included
   std::optional<Measured> measured;              // on a GPU
+  std::optional<CounterReading> counter_reading; // there, where it was asked for
   std::vector<std::string> notes;                // what is missing or stands on other feet
 
   // How many times faster the candidate becomes when `kernel` does `work` instead, by estimate().

@@ -20,7 +20,7 @@ std::string relative_file(const Subject& subject, const std::string& file) {
 std::span<const Tool> tools() {
   static const std::vector<Tool> table = [] {
     std::vector<Tool> all;
-    for (const auto& family : {memory_tools(), occupancy_tools(), instruction_tools(), parallelism_tools()}) {
+    for (const auto& family : {memory_tools(), occupancy_tools(), instruction_tools(), parallelism_tools(), counter_tools()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;

@@ -33,6 +33,7 @@ std::vector<Tool> memory_tools();
 std::vector<Tool> occupancy_tools();
 std::vector<Tool> instruction_tools();
 std::vector<Tool> parallelism_tools();
+std::vector<Tool> counter_tools();   // silent where the GPU's counters were not read
 
 // Runs every tool that is apt for the class on every kernel that takes part in the time. The best gain first. Advice whose
 // gain is below kLeastGain is left out, unless it is a question.
@@ -42,6 +43,11 @@ std::vector<Advice> advise(const Subject& subject, const Roofline& roofline);
 // For the tools: advice at the place that an instruction came from.
 Advice advice_at(const Subject& subject, const emu::Party& party);
 Advice advice_at_launch(const Kernel& kernel);
+// What counters of the GPU say goes before what is estimated. Of the time of all kernels, as measured where all were; the candidate's
+// gain when this kernel is so many times faster; and how many times that is when warps lose so large a part of their waiting.
+double measured_share(const Subject& subject, const Kernel& kernel);
+double gain_of(const Subject& subject, const Kernel& kernel, double times);
+double without_stall(const HardwareCounters& counters, double share);
 double share_of(double part, double whole);   // 0 when there is no whole
 
 }  // namespace kw::profile

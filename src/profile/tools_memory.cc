@@ -127,10 +127,25 @@ std::optional<Advice> shared_tiling(const Subject& subject, const Kernel& kernel
   return advice;
 }
 
+// Where the GPU's counters were read: what SMs fetched from L2 against what came from DRAM, and L2 is at half of its peak.
+std::optional<Advice> measured_l2_reuse(const Subject& subject, const Kernel& kernel) {
+  const HardwareCounters& h = *kernel.hardware;
+  const double fetched = h.of(Counter::kL2Sectors) * kSectorBytes, read = h.of(Counter::kDramRead), busy = h.of(Counter::kL2Share);
+  const double others = std::max({h.of(Counter::kDramShare), h.of(Counter::kComputeShare), h.of(Counter::kIssue)});
+  if (read <= 0 || fetched < 8 * read || busy < 0.5 || busy < others) return std::nullopt;
+  Advice advice = advice_at_launch(kernel);
+  advice.saw = fmt::format("L2 works at {:.0f} % of its peak and delivers {:.2f} GB for {:.2f} GB read from DRAM: each byte {:.0f} times; {:.0f} % of the sectors are found in L1",
+                           100 * busy, fetched * 1e-9, read * 1e-9, fetched / read, 100 * h.of(Counter::kL1Hits));
+  advice.try_this = "give a block a larger tile (twice both sides halve the traffic), or let the blocks of a cluster share what they load";
+  advice.gain = gain_of(subject, kernel, std::min(2.0, busy / std::max(others, 0.01)));
+  return advice;
+}
+
 // Trigger: blocks fetch each byte from L2 eight times or more (each block once, in full sectors), and that is what takes
 // the time.
 // Gain: tiles twice as long and as wide halve the traffic.
 std::optional<Advice> l2_reuse(const Subject& subject, const Kernel& kernel) {
+  if (kernel.hardware && (*kernel.hardware)[Counter::kL2Share]) return measured_l2_reuse(subject, kernel);
   const Work& w = kernel.work;
   const double fetched = kernel.totals.block_sectors * kSectorBytes, asked = kernel.totals.load_bytes;
   if (!kernel.counted || w.dram_bytes <= 0 || fetched < 8 * w.dram_bytes || fetched > 1.5 * asked) return std::nullopt;

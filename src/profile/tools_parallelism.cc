@@ -52,8 +52,22 @@ std::optional<Advice> wave_tail(const Subject& subject, const Kernel& kernel) {
   return advice;
 }
 
-// Trigger: four launches or more, whose start takes a fifth of the time. Gain: one launch.
+// The same by the kernel activity trace: gaps between steps, none of which host code makes. Gain: without them.
+std::optional<Advice> measured_gaps(const Subject& subject, const Timeline& timeline) {
+  const double gaps = timeline.gaps();
+  if (timeline.steps.size() < 2 || gaps < 0.2 * timeline.seconds) return std::nullopt;
+  Advice advice = advice_at_launch(subject.kernels.front());
+  advice.saw = fmt::format("the trace shows {} steps with {:.1f} µs between them in which nothing runs, {:.0f} % of {:.1f} µs", timeline.steps.size(), gaps * 1e6,
+                           100 * gaps / timeline.seconds, timeline.seconds * 1e6);
+  advice.try_this = "fuse kernels that follow each other, move the loop into the kernel, or let one grid do all of the equal launches (blockIdx.y or z); "
+                    "where steps must stay apart, let the next one start early (programmatic dependent launch)";
+  advice.gain = timeline.seconds / timeline.busy;
+  return advice;
+}
+
+// Trigger: four launches or more, whose start takes a fifth of the time; measured, two steps or more and gaps of a fifth. Gain: one launch.
 std::optional<Advice> launch_overhead(const Subject& subject, const Roofline&) {
+  if (subject.measured && subject.measured->timeline) return measured_gaps(subject, *subject.measured->timeline);
   const double steps = of(subject.launches + subject.other_steps), overhead = steps * kLaunchSeconds;
   if (steps < 4 || overhead < 0.2 * subject.seconds) return std::nullopt;
   Advice advice = advice_at_launch(subject.kernels.front());
@@ -140,10 +154,13 @@ std::optional<Advice> loads_in_flight(const Subject& subject, const Kernel& kern
   return advice;
 }
 
-// Trigger: one instruction in twenty is a barrier. Gain: half of them.
+// Trigger: one instruction in twenty is a barrier; where the GPU's counters were read, warps spend three tenths of their time at
+// them, whatever their number. Gain: half of them; half of that time.
 std::optional<Advice> barriers(const Subject& subject, const Kernel& kernel) {
   const double all = kernel.totals.warps[C::kBarrier];
-  if (all < 0.05 * kernel.totals.instructions) return std::nullopt;
+  const bool measured = kernel.hardware && !kernel.hardware->stalls.empty();
+  const double waiting = measured ? kernel.hardware->stall_share("barrier") : 0;
+  if (measured ? waiting < 0.3 || all <= 0 : all < 0.05 * kernel.totals.instructions) return std::nullopt;
   const Site* most = nullptr;
   for (const Site& site : kernel.sites) {
     if (site.instruction_class == C::kBarrier && (most == nullptr || site.warps > most->warps)) most = &site;
@@ -151,11 +168,13 @@ std::optional<Advice> barriers(const Subject& subject, const Kernel& kernel) {
   if (most == nullptr) return std::nullopt;
   Advice advice = advice_at(subject, most->party);
   advice.saw = fmt::format("one instruction in {:.0f} is a barrier: {:.0f} a block", kernel.totals.instructions / all, barriers_per_block(kernel));
+  if (measured) advice.saw = fmt::format("warps spend {:.0f} % of their time waiting for others at barriers; {}", 100 * waiting, advice.saw);
   advice.try_this = "exchange within a warp by __shfl_sync or __reduce_sync instead of shared memory, do more between two barriers, alternate two buffers to save one of each pair";
+  if (measured && all < 0.05 * kernel.totals.instructions) advice.try_this += "; they are few, so warps arrive apart: give all the same to do between two, or smaller blocks, more of them an SM";
   Work work = kernel.work;
   work.barriers /= 2;
   work.instructions[C::kBarrier] /= 2;
-  advice.gain = subject.gain(kernel, work);
+  advice.gain = measured ? gain_of(subject, kernel, without_stall(*kernel.hardware, waiting / 2)) : subject.gain(kernel, work);
   return advice;
 }
 
