@@ -32,6 +32,15 @@ std::optional<double> reached(const HardwareCounters& h, Time::Resource resource
   return std::nullopt;
 }
 
+// Of the whole call. Gains by an estimate that is so far off say little.
+std::string of_time(const Subject& subject) {
+  constexpr double kFar = 2;
+  if (!subject.measured || subject.seconds <= 0) return "";
+  const double measured = subject.measured->seconds, times = subject.seconds / measured;
+  if (measured <= 0 || (times < kFar && times > 1 / kFar)) return "";
+  return fmt::format("the estimate is {:.2g} times the measured time, so gains that follow from it are doubtful", times);
+}
+
 std::string of_bound(const Kernel& kernel) {
   const HardwareCounters& h = *kernel.hardware;
   const Time::Resource bound = kernel.time.bound();
@@ -71,6 +80,7 @@ std::string of_barriers(const Kernel& kernel) {
 
 std::vector<std::string> conflicts(const Subject& subject) {
   std::vector<std::string> out;
+  if (std::string words = of_time(subject); !words.empty()) out.push_back(std::move(words));
   for (const Kernel& kernel : subject.kernels) {
     if (!kernel.hardware || !kernel.counted || measured_share(subject, kernel) < kLeastShare) continue;
     for (const auto& look : {of_bound, of_traffic, of_requests, of_barriers}) {

@@ -23,14 +23,14 @@ std::span<const CounterKind> counter_kinds() {
       {C::kDramShare, "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "DRAM over its peak", ""},
       {C::kL2Share, "lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2 over its peak", ""},
       {C::kL2Hits, "lts__t_sector_hit_rate.pct", "sectors found in L2", ""},
-      {C::kL2Sectors, "lts__t_sectors_op_read.sum", "sectors read from L2", "", true},
+      {C::kL2Sectors, "lts__t_sectors_op_read.sum", "sectors read in L2, between its halves too", "", true},
       {C::kL1Hits, "l1tex__t_sector_hit_rate.pct", "sectors found in L1", ""},
       {C::kLoadSectors, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sectors of global loads", "", true},
       {C::kLoadRequests, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "requests of global loads", "", true},
       {C::kStoreSectors, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "sectors of global stores", "", true},
       {C::kStoreRequests, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "requests of global stores", "", true},
       {C::kBankConflicts, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "bank conflicts of shared memory", "", true},
-      {C::kSharedWavefronts, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "wavefronts of shared memory", "", true},
+      {C::kSharedWavefronts, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "wavefronts of shared memory and of stores", "", true},
       {C::kOccupancy, "sm__warps_active.avg.pct_of_peak_sustained_active", "occupancy achieved", ""},
       {C::kIssue, "smsp__issue_active.avg.per_cycle_active", "issue slots used", ""},
       {C::kEligible, "smsp__warps_eligible.avg.per_cycle_active", "warps ready to issue", ""},
@@ -69,6 +69,8 @@ std::span<const StallReason> stall_reasons() {
 }
 
 std::string stall_metric(std::string_view reason) { return fmt::format("smsp__average_warps_issue_stalled_{}_per_issue_active.ratio", reason); }
+
+double HardwareCounters::memory_share() const { return std::max({of(Counter::kMemoryShare), of(Counter::kDramShare), of(Counter::kL2Share)}); }
 
 double HardwareCounters::warp_latency() const {
   double sum = 0;

@@ -47,6 +47,7 @@ struct HardwareCounters {
 
   std::optional<double> operator[](Counter counter) const { return values[static_cast<size_t>(counter)]; }
   double of(Counter counter) const { return (*this)[counter].value_or(0); }
+  double memory_share() const;                         // of its peak: L1, L2 or DRAM, whichever is nearest to it
   double stall_share(std::string_view reason) const;   // of the time of resident warps; 0 where no reasons were read
   double warp_latency() const;                         // cycles of a warp between two of its instructions
   void add(const HardwareCounters& launch);

@@ -126,11 +126,80 @@ TEST(WarpStalls, NamesTheReasonThePlaceAndAGainThatRoomIsLeftFor) {
   EXPECT_NEAR(advice->gain, 1 / 0.65, 1e-9) << "half of 70 % goes";
   scene.set(Counter::kMemoryShare, 0.76);
   EXPECT_NEAR(scene.said("warp_stalls")->gain, 1.25, 1e-9) << "the memory system is at 76 %";
+  scene.set(Counter::kL2Share, 0.9);
+  EXPECT_NEAR(scene.said("warp_stalls")->gain, 0.95 / 0.9, 1e-9) << "L2 at 90 %";
   scene.set(Counter::kIssue, 0.9);
   EXPECT_EQ(scene.said("warp_stalls"), nullptr) << "they issue";
   scene.set(Counter::kIssue, 0.1);
-  scene.set(Counter::kDramShare, 0.9);
+  scene.set(Counter::kDramShare, 0.77);
   EXPECT_EQ(scene.said("warp_stalls"), nullptr) << "DRAM is the reason";
+}
+
+TEST(WarpStalls, OfLoadsSayMoreAtOnceOrFewer) {
+  Scene scene;
+  scene.counters().stalls = {{"selected", 1}, {"long_scoreboard", 7}, {"wait", 2}};
+  scene.set(Counter::kMemoryShare, 0.3);
+  EXPECT_NE(scene.said("warp_stalls")->try_this.find("have more on its way"), std::string::npos);
+  scene.set(Counter::kL2Share, 0.8);
+  EXPECT_NE(scene.said("warp_stalls")->try_this.find("fewer and wider requests"), std::string::npos);
+  EXPECT_NE(scene.said("warp_stalls")->saw.find("80 % of its peak"), std::string::npos);
+}
+
+TEST(WarpStalls, OfAShortLaunchAreItsStart) {
+  Scene scene;
+  scene.counters().stalls = {{"selected", 1}, {"no_instruction", 7}};
+  ASSERT_NE(scene.said("warp_stalls"), nullptr);
+  scene.counters().launches = 20;   // of 2.5 µs each
+  EXPECT_EQ(scene.said("warp_stalls"), nullptr);
+}
+
+TEST(IssueSlots, FullOnesInAMemoryBoundProblem) {
+  Scene scene;
+  scene.set(Counter::kIssue, 0.65);
+  scene.set(Counter::kDramShare, 0.45);
+  EXPECT_EQ(scene.said("issue_slots"), nullptr);
+  scene.set(Counter::kIssue, 0.8);
+  scene.subject.kernels.front().totals.warps[emu::Counters::kConversion] = 40;
+  const Advice* advice = scene.said("issue_slots");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->line, 7u) << "what executes most";
+  EXPECT_NE(advice->saw.find("80 % of the issue slots are used, DRAM works at 45 %"), std::string::npos) << advice->saw;
+  EXPECT_NE(advice->saw.find("conversion 40 %"), std::string::npos) << advice->saw;
+  EXPECT_NEAR(advice->gain, 4.0 / 3, 1e-9);
+  scene.set(Counter::kL2Share, 0.85);
+  EXPECT_NEAR(scene.said("issue_slots")->gain, 0.95 / 0.85, 1e-9) << "L2 has no more room";
+  scene.set(Counter::kDramShare, 0.8);
+  EXPECT_EQ(scene.said("issue_slots"), nullptr) << "DRAM is the limit";
+}
+
+TEST(Occupancy, IsEnoughWhereWarpsAreReady) {
+  Scene scene;
+  Kernel& kernel = scene.subject.kernels.front();
+  kernel.resources.emplace().registers = 127;
+  kernel.occupancy = arch::occupancy(*scene.subject.target, 127, 0, 256);
+  kernel.work.blocks = 10'000;
+  kernel.work.warps_per_block = 8;
+  kernel.work.blocks_per_sm = kernel.occupancy.blocks_per_sm;
+  kernel.work.load_waits = 10'000;
+  kernel.time = estimate(kernel.work, *scene.subject.target);
+  scene.subject.seconds = kernel.time.total;
+  scene.set(Counter::kEligible, 0.5);
+  EXPECT_NE(scene.said("occupancy_limiter"), nullptr);
+  EXPECT_NE(scene.said("register_pressure"), nullptr);
+  scene.set(Counter::kEligible, 2.5);
+  EXPECT_EQ(scene.said("occupancy_limiter"), nullptr);
+  EXPECT_EQ(scene.said("register_pressure"), nullptr);
+}
+
+// By the estimate a warp waits for loads; the GPU says whether.
+TEST(Waiting, IsNoLongerThanWhatWasMeasured) {
+  Scene scene;
+  const Kernel& kernel = scene.subject.kernels.front();
+  scene.counters().stalls = {{"selected", 5}, {"long_scoreboard", 1}, {"wait", 4}};
+  EXPECT_NEAR(within_stalls(scene.subject, kernel, {"long_scoreboard", "barrier"}, 2), 1 / 0.9, 1e-9);
+  EXPECT_NEAR(within_stalls(scene.subject, kernel, {"long_scoreboard"}, 1.05), 1.05, 1e-9);
+  scene.counters().stalls.clear();
+  EXPECT_EQ(within_stalls(scene.subject, kernel, {"long_scoreboard"}, 2), 2) << "not measured";
 }
 
 TEST(WarpStalls, HasWordsForEveryReasonThatIsOne) {
@@ -231,6 +300,12 @@ TEST(Class, IsTheGpusOwnWhereItsCountersWereRead) {
   r = roofline(scene.subject);
   EXPECT_EQ(r.by_counters, Class::kCompute);
   EXPECT_NE(r.conflict.find("90 %"), std::string::npos) << r.conflict;
+  scene.set(Counter::kComputeShare, 0.51);
+  scene.set(Counter::kMemoryShare, 0.72);
+  scene.set(Counter::kL2Share, 0.82);
+  EXPECT_EQ(roofline(scene.subject).by_counters, Class::kMemory) << "L2 counts as memory";
+  scene.set(Counter::kL2Share, 0);
+  scene.set(Counter::kMemoryShare, 0.2);
   scene.set(Counter::kComputeShare, 0.1);
   EXPECT_EQ(roofline(scene.subject).by_counters, Class::kLatency);
   scene.add("unread").hardware.reset();
@@ -252,6 +327,10 @@ TEST(Conflicts, SayWhatTheEstimateGotWrong) {
   EXPECT_NE(words[0].find("DRAM takes the time, which the GPU shows at 10 %"), std::string::npos) << words[0];
   EXPECT_NE(words[1].find("40.0 MB, 200.0 MB by estimate"), std::string::npos) << words[1];
   EXPECT_NE(words[2].find("32.0 sectors on the GPU and 4.0"), std::string::npos) << words[2];
+  scene.subject.measured.emplace().seconds = 30e-6;
+  EXPECT_NE(conflicts(scene.subject)[0].find("3.3 times the measured time"), std::string::npos) << conflicts(scene.subject)[0];
+  scene.subject.measured->seconds = 60e-6;
+  EXPECT_EQ(conflicts(scene.subject).size(), 3u) << "a factor below two";
 }
 
 TEST(Metrics, OfTheGpuAreMeasured) {

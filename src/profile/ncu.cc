@@ -45,11 +45,13 @@ std::string version_of(const std::string& ncu) {
   return printable_text(outcome->out.substr(begin, std::min<size_t>(40, outcome->out.find_first_of(" \r\n", begin) - begin)));
 }
 
-// What stands behind "==ERROR==", or ahead of the end of what was said.
+// The first line that says what is wrong: not that some library reported an error (the next line says which), and no remark.
 std::string first_complaint(const std::string& text) {
   for (const std::string_view mark : {"==ERROR== ", "error: ", "==WARNING== "}) {
-    const size_t at = text.find(mark);
-    if (at != std::string::npos) return printable_text(text.substr(at + mark.size(), std::min<size_t>(300, text.find('\n', at) - at - mark.size())));
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+      const std::string words = text.substr(at + mark.size(), std::min<size_t>(300, text.find('\n', at) - at - mark.size()));
+      if (!words.starts_with("Note:") && !words.starts_with("An error was reported by")) return printable_text(words);
+    }
   }
   return "";
 }
@@ -62,14 +64,15 @@ Error why_not(const std::string& said, const ProcessOutcome& outcome) {
   }
   if (said.find("LibraryNotLoaded") != std::string::npos) {
     return with(ErrorCode::kIo, "ncu cannot load what it reads counters with (LibraryNotLoaded): sandboxes such as gVisor do not have it, nor containers "
-                                "without the driver's libraries");
+                                "without the driver's libraries, nor drivers older than this ncu");
   }
   if (outcome.reason == StopReason::kDeadline) return with(ErrorCode::kLimit, fmt::format("ncu did not end within {:.0f} s", outcome.wall_seconds));
   const std::string complaint = first_complaint(said);
   return with(ErrorCode::kIo, fmt::format("ncu read nothing ({}){}{}", describe(outcome), complaint.empty() ? "" : ": ", complaint));
 }
 
-// Of the metrics, those that a complaint names.
+// Of the metrics, those that a complaint names. Versions differ: "Failed to find metric regex:^NAME\.(sum|…)$", "Failed to access the following
+// 8 metrics: NAME.sum, …"; 2025.3 says nothing and leaves the column out (silent_ones).
 std::vector<std::string> unknown_ones(const std::string& said, const std::vector<std::string>& metrics) {
   std::vector<std::string> out;
   for (size_t at = said.find("=="); at != std::string::npos; at = said.find("\n==", at + 1)) {

@@ -1,5 +1,6 @@
 // The CSV that ncu prints for its page "raw": a header, a row of units, a row for each launch. Fields are quoted or not, numbers may
-// have commas between thousands, and what has no value says "n/a" or nothing.
+// have commas between thousands, and what has no value says "n/a" or nothing. A metric comes with others of its name (.avg, .max), and with
+// some two hundred attributes of the device and the launch.
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -145,6 +146,8 @@ Result<std::vector<NcuLaunch>> parse_ncu(std::string_view text) {
       const auto value = number_of(row.fields[i]);
       const auto scale = scale_of(units.fields.empty() ? std::string_view() : std::string_view(units.fields[i]), columns[i].unit);
       if (!value || !scale) continue;
+      const bool hit_rate = columns[i].counter == Counter::kL1Hits || columns[i].counter == Counter::kL2Hits;
+      if (hit_rate && *value * *scale > 1) continue;   // hits and accesses of different replays: of a few accesses, nonsense ("158.42")
       if (columns[i].counter) launch.counters.values[static_cast<size_t>(*columns[i].counter)] = *value * *scale;
       else if (!columns[i].stall.empty()) launch.counters.stalls[columns[i].stall] = *value;
     }

@@ -36,7 +36,7 @@ std::optional<Class> class_by_gpu(const Subject& subject, Roofline& out) {
   for (const Kernel& kernel : subject.kernels) {
     if (!kernel.hardware || !(*kernel.hardware)[Counter::kMemoryShare] || !(*kernel.hardware)[Counter::kComputeShare]) return std::nullopt;
     const double each = kernel.hardware->of(Counter::kSeconds);
-    memory += each * kernel.hardware->of(Counter::kMemoryShare);
+    memory += each * kernel.hardware->memory_share();
     compute += each * kernel.hardware->of(Counter::kComputeShare);
     seconds += each;
   }

@@ -3,6 +3,7 @@
 // Deterministic. Pure; thread-safe.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -48,6 +49,10 @@ Advice advice_at_launch(const Kernel& kernel);
 double measured_share(const Subject& subject, const Kernel& kernel);
 double gain_of(const Subject& subject, const Kernel& kernel, double times);
 double without_stall(const HardwareCounters& counters, double share);
+// Measured: two warps or more are ready a clock, of which one issues. More of them on an SM would wait for their turn.
+bool warps_suffice(const Kernel& kernel);
+// A gain by the estimate, at the most what warps lose by all of these stall reasons, where that was measured.
+double within_stalls(const Subject& subject, const Kernel& kernel, std::initializer_list<std::string_view> reasons, double gain);
 double share_of(double part, double whole);   // 0 when there is no whole
 
 }  // namespace kw::profile

@@ -10,7 +10,12 @@ namespace {
 
 using C = emu::Counters;
 
-constexpr double kSaturated = 0.8;   // of DRAM's peak: what streams reach in practice is about 0.9
+// Of DRAM's peak. Streams reach 0.85 (copies) to 0.94 (reads), those of 20 µs 0.8: start and end count.
+constexpr double kSaturated = 0.75, kStreams = 0.9;
+constexpr double kFull = 0.95;            // what else is busiest, at its practical peak
+constexpr double kIssuing = 0.7;          // of the issue slots: warps do not wait for much
+constexpr double kBusyMemory = 0.6;       // loads come late because there are many: no more of them are wanted on their way
+constexpr double kShort_s = 5e-6;         // of launches below it the start is most: instructions and constants come from DRAM
 
 // What a warp waits for, and what helps.
 struct Remedy {
@@ -29,11 +34,11 @@ bool multiplies(const Site& site) { return site.instruction_class == C::kTensor;
 constexpr Remedy kRemedies[] = {
     {"long_scoreboard", "have more on its way before it is needed: issue the loads of several iterations first (unroll, independent accumulators), 16 bytes a thread, "
                         "copy the next tile with cp.async while this one is used; or more warps an SM to work meanwhile", loads_far},
+    {"lg_throttle", "issue fewer and wider global and local accesses: 16 bytes a thread, arrays in registers, shared memory for what is read again", touches_far},
     {"short_scoreboard", "load operands from shared memory one step ahead of their use and in 16-byte pieces (ldmatrix for tensor cores), without bank conflicts; "
                          "call fewer special functions", touches_shared_or_special},
     {"mio_throttle", "issue fewer shared-memory and special-function instructions: 16 bytes an access, more outputs a thread from operands in registers, shuffles in place of exchanges",
      touches_shared_or_special},
-    {"lg_throttle", "issue fewer and wider global and local accesses: 16 bytes a thread, arrays in registers, shared memory for what is read again", touches_far},
     {"math_pipe_throttle", "one arithmetic pipe has all the work: move matrix products to tensor cores, use fused multiply-adds and packed halves, mix kinds of instructions", nullptr},
     {"wait", "put independent instructions between those that depend on each other: several accumulators, unrolled loops, two elements a thread", nullptr},
     {"no_instruction", "let the code that runs fit the instruction cache: unroll less, shorten what blocks execute once, give each block more to do", nullptr},
@@ -45,6 +50,10 @@ constexpr Remedy kRemedies[] = {
     {"gmma", "let more wgmma groups be on their way: wait for all but the newest, two warpgroups that take turns", multiplies},
 };
 
+// Of long_scoreboard, where the memory system is busy.
+constexpr std::string_view kFewerRequests = "loads come late because the memory system is busy, so more of them on their way gains little: fewer and wider requests (16 bytes a thread), "
+                                            "and from shared memory or registers what is read again";
+
 const Site* busiest(const Kernel& kernel, bool (*at)(const Site&)) {
   const Site* most = nullptr;
   for (const Site& site : kernel.sites)
@@ -52,13 +61,15 @@ const Site* busiest(const Kernel& kernel, bool (*at)(const Site&)) {
   return most;
 }
 
-// Trigger: one reason takes two fifths of the warps' time or more, while issue slots stay free and DRAM is not saturated (barriers have
-// their own tool; a warp that is not selected waits for nothing that is scarce). Gain: half of those waits.
+// Trigger: one reason takes two fifths of the warps' time or more, while issue slots stay free, DRAM is not saturated and launches are not
+// so short that it is their start (barriers have their own tool; a warp that is not selected waits for nothing that is scarce).
+// Gain: half of those waits, as far as the busiest resource has room.
 std::optional<Advice> warp_stalls(const Subject& subject, const Kernel& kernel) {
   constexpr double kMuch = 0.4;
   if (!kernel.hardware || kernel.hardware->stalls.empty()) return std::nullopt;
   const HardwareCounters& h = *kernel.hardware;
-  if (h.of(Counter::kIssue) > kSaturated || h.of(Counter::kDramShare) >= kSaturated) return std::nullopt;
+  if (h.of(Counter::kIssue) > kIssuing || h.of(Counter::kDramShare) >= kSaturated) return std::nullopt;
+  if (h[Counter::kSeconds] && h.of(Counter::kSeconds) < kShort_s * static_cast<double>(h.launches)) return std::nullopt;
   const auto most = std::max_element(h.stalls.begin(), h.stalls.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   const double share = h.stall_share(most->first);
   const auto remedy = std::find_if(std::begin(kRemedies), std::end(kRemedies), [&](const Remedy& each) { return each.reason == most->first; });
@@ -69,12 +80,35 @@ std::optional<Advice> warp_stalls(const Subject& subject, const Kernel& kernel) 
   Advice advice = site == nullptr ? advice_at_launch(kernel) : advice_at(subject, site->party);
   advice.saw = fmt::format("of {:.1f} clocks between two instructions a warp spends {:.0f} % waiting for {} ({}); {:.1f} warps are ready a clock, and {:.0f} % of the issue slots are used",
                            h.warp_latency(), 100 * share, reason->meaning, reason->name, h.of(Counter::kEligible), 100 * h.of(Counter::kIssue));
-  advice.try_this = remedy->try_this;
+  const bool busy_memory = remedy->reason == "long_scoreboard" && h.memory_share() >= kBusyMemory;
+  if (busy_memory) advice.saw += fmt::format("; the memory system works at {:.0f} % of its peak", 100 * h.memory_share());
+  advice.try_this = busy_memory ? kFewerRequests : remedy->try_this;
   advice.gain = gain_of(subject, kernel, without_stall(h, share / 2));
   return advice;
 }
 
-// Trigger: DRAM works at four fifths of its peak, and moves a fifth more than the kernel's buffers hold of what it touches; or, of
+// Trigger: seven tenths of the issue slots are used in a problem that computes little, and DRAM is not saturated: instructions take the time.
+// Gain: a quarter of them fewer, as far as the memory system has room.
+std::optional<Advice> issue_slots(const Subject& subject, const Kernel& kernel) {
+  constexpr size_t kNamed = 3;
+  if (!kernel.hardware || kernel.hardware->of(Counter::kIssue) < kIssuing || kernel.hardware->of(Counter::kDramShare) >= kSaturated) return std::nullopt;
+  const HardwareCounters& h = *kernel.hardware;
+  const Site* site = busiest(kernel, nullptr);
+  Advice advice = site == nullptr ? advice_at_launch(kernel) : advice_at(subject, site->party);
+  advice.saw = fmt::format("{:.0f} % of the issue slots are used, DRAM works at {:.0f} % of its peak: instructions take the time", 100 * h.of(Counter::kIssue), 100 * h.of(Counter::kDramShare));
+  std::vector<std::pair<double, C::Class>> kinds;
+  for (int i = 0; i < C::kClasses; ++i) kinds.emplace_back(kernel.totals.warps[static_cast<size_t>(i)], static_cast<C::Class>(i));
+  std::stable_sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> most;
+  for (size_t i = 0; i < kNamed && kinds[i].first > 0; ++i) most.push_back(fmt::format("{} {:.0f} %", name_of(kinds[i].second), 100 * kinds[i].first / kernel.totals.instructions));
+  if (!most.empty()) advice.saw += fmt::format("; most of them are {}", fmt::join(most, ", "));
+  advice.try_this = "fewer instructions an element: 16 bytes an access, packed halves (half2) without conversions back and forth, multiply-adds with constants folded in, "
+                    "exp2 of scaled values for exp, indices computed once outside of loops";
+  advice.gain = gain_of(subject, kernel, std::min(4.0 / 3, kFull / std::max(h.memory_share(), 0.01)));
+  return advice;
+}
+
+// Trigger: DRAM works at three quarters of its peak, and moves a fifth more than the kernel's buffers hold of what it touches; or, of
 // several kernels, all together a fifth more than the problem's inputs and outputs. Gain: only those bytes.
 std::optional<Advice> dram_saturation(const Subject& subject, const Kernel& kernel) {
   constexpr double kMore = 1.2;
@@ -118,14 +152,23 @@ double gain_of(const Subject& subject, const Kernel& kernel, double times) {
 
 // Warps issue in turn: of the clocks between two instructions of a warp so many go. Nothing gets faster than what is busiest at its peak.
 double without_stall(const HardwareCounters& h, double share) {
-  constexpr double kFull = 0.95;
-  const double busiest_share = std::max({h.of(Counter::kIssue), h.of(Counter::kMemoryShare), h.of(Counter::kComputeShare), h.of(Counter::kDramShare), 0.01});
-  return std::max(1.0, std::min(1 / (1 - std::min(share, 0.99)), kFull / busiest_share));
+  const double busiest_share = std::max({h.of(Counter::kIssue), h.memory_share(), h.of(Counter::kComputeShare), 0.01});
+  return std::max(1.0, std::min({1 / (1 - std::min(share, 0.99)), kFull / busiest_share, kStreams / std::max(h.of(Counter::kDramShare), 0.01)}));
+}
+
+bool warps_suffice(const Kernel& kernel) { return kernel.hardware && kernel.hardware->of(Counter::kEligible) >= 2; }
+
+double within_stalls(const Subject& subject, const Kernel& kernel, std::initializer_list<std::string_view> reasons, double gain) {
+  if (!kernel.hardware || kernel.hardware->stalls.empty()) return gain;
+  double share = 0;
+  for (const std::string_view reason : reasons) share += kernel.hardware->stall_share(reason);
+  return std::min(gain, gain_of(subject, kernel, without_stall(*kernel.hardware, share)));
 }
 
 std::vector<Tool> counter_tools() {
   return {
       {"warp_stalls", "one thing that warps wait for most of their time", kAll, warp_stalls},
+      {"issue_slots", "issue slots full where memory should be the limit", kMemory | kLatency | kMixed, issue_slots},
       {"dram_saturation", "DRAM at its peak, moving more than it must", kAll, dram_saturation},
   };
 }

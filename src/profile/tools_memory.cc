@@ -127,7 +127,8 @@ std::optional<Advice> shared_tiling(const Subject& subject, const Kernel& kernel
   return advice;
 }
 
-// Where the GPU's counters were read: what SMs fetched from L2 against what came from DRAM, and L2 is at half of its peak.
+// Where the GPU's counters were read: what SMs fetched from L2 against what came from DRAM, and L2 is at half of its peak. Where L2 has two
+// halves, sectors that pass from one to the other count as well: up to half of those from DRAM, little against eight times.
 std::optional<Advice> measured_l2_reuse(const Subject& subject, const Kernel& kernel) {
   const HardwareCounters& h = *kernel.hardware;
   const double fetched = h.of(Counter::kL2Sectors) * kSectorBytes, read = h.of(Counter::kDramRead), busy = h.of(Counter::kL2Share);

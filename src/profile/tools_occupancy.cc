@@ -32,10 +32,10 @@ int64_t shared_for(const Subject& subject, int blocks) {
   return std::max<int64_t>(0, each / std::max(1, limits.shared_unit_bytes) * std::max(1, limits.shared_unit_bytes));
 }
 
-// Trigger: fewer than half of the SM's warps fit, while there are blocks enough for more. Gain: with one block more.
+// Trigger: fewer than half of the SM's warps fit, while there are blocks enough for more and those that fit do not suffice. Gain: with one block more.
 std::optional<Advice> occupancy_limiter(const Subject& subject, const Kernel& kernel) {
   const arch::Occupancy& o = kernel.occupancy;
-  if (!kernel.resources || o.blocks_per_sm == 0 || o.fraction >= 0.5 || o.limiter == arch::Limiter::kWarps) return std::nullopt;
+  if (!kernel.resources || warps_suffice(kernel) || o.blocks_per_sm == 0 || o.fraction >= 0.5 || o.limiter == arch::Limiter::kWarps) return std::nullopt;
   if (of(kernel.launched.largest_blocks) < o.blocks_per_sm * std::max(1, subject.target->part.sm_count)) return std::nullopt;
   const int64_t shared = static_cast<int64_t>(kernel.resources->shared_bytes) + kernel.launched.dynamic_shared_bytes;
   Advice advice = advice_at_launch(kernel);
@@ -70,7 +70,7 @@ std::optional<Advice> occupancy_limiter(const Subject& subject, const Kernel& ke
 std::optional<Advice> register_pressure(const Subject& subject, const Kernel& kernel) {
   constexpr uint32_t kMany = 96;
   const arch::Occupancy& o = kernel.occupancy;
-  if (!kernel.resources || kernel.resources->registers <= kMany || o.fraction >= 0.5 || o.limiter != arch::Limiter::kRegisters) return std::nullopt;
+  if (!kernel.resources || warps_suffice(kernel) || kernel.resources->registers <= kMany || o.fraction >= 0.5 || o.limiter != arch::Limiter::kRegisters) return std::nullopt;
   if (kernel.counters.tensor_operations > 0) return std::nullopt;
   Advice advice = advice_at_launch(kernel);
   advice.saw = fmt::format("{} registers a thread leave room for {} of {} warps", kernel.resources->registers, o.warps_per_sm, subject.target->limits.warps_per_sm);

@@ -116,7 +116,7 @@ std::optional<Advice> async_copy(const Subject& subject, const Kernel& kernel) {
   Work work = kernel.work;
   work.load_waits /= 4;
   work.instructions[C::kLoad] = std::max(0.0, work.instructions[C::kLoad] - s.load->warps);
-  advice.gain = subject.gain(kernel, work);
+  advice.gain = within_stalls(subject, kernel, {"long_scoreboard", "barrier"}, subject.gain(kernel, work));
   return advice;
 }
 
@@ -131,7 +131,7 @@ std::optional<Advice> shallow_pipeline(const Subject& subject, const Kernel& ker
   advice.try_this = "issue the copies of the next tiles first and wait with cp.async.wait_group N for all but the newest N groups (N = stages - 2 or more)";
   Work work = kernel.work;
   work.load_waits /= 3;
-  advice.gain = subject.gain(kernel, work);
+  advice.gain = within_stalls(subject, kernel, {"long_scoreboard", "barrier"}, subject.gain(kernel, work));
   return advice;
 }
 
@@ -150,7 +150,7 @@ std::optional<Advice> loads_in_flight(const Subject& subject, const Kernel& kern
   advice.try_this = "unroll the loop by four and issue the loads first (#pragma unroll 4, independent accumulators), or move 16 bytes a load";
   Work work = kernel.work;
   work.load_waits *= kernel.sass->loads_in_flight / 4;
-  advice.gain = subject.gain(kernel, work);
+  advice.gain = within_stalls(subject, kernel, {"long_scoreboard"}, subject.gain(kernel, work));
   return advice;
 }
 
