@@ -178,7 +178,8 @@ std::string to_json(const Calibration& calibration) {
   }
   const auto& spread = calibration.between_processes;
   return Json{{"schema", kSchema}, {"device", calibration.device}, {"target", calibration.target}, {"rates", std::move(rates)},
-              {"between_processes", spread ? Json{{"absolute_s", spread->absolute_s}, {"relative", spread->relative}, {"processes", spread->processes}} : Json(nullptr)}}.dump(2) + "\n";
+              {"between_processes", spread ? Json{{"absolute_s", spread->absolute_s}, {"relative", spread->relative}, {"processes", spread->processes},
+                                            {"short_s", spread->short_s}, {"multiprocessors", spread->multiprocessors}} : Json(nullptr)}}.dump(2) + "\n";
 }
 
 Result<Calibration> calibration_of(std::string_view text, const std::string& file) {
@@ -204,8 +205,8 @@ Result<Calibration> calibration_of(std::string_view text, const std::string& fil
     }
     if (json.contains("between_processes") && !json["between_processes"].is_null()) {
       const Json& each = json["between_processes"];
-      ProcessSpread spread{each.at("absolute_s").get<double>(), each.at("relative").get<double>(), each.at("processes").get<int>()};
-      if (!(spread.absolute_s >= 0 && spread.absolute_s < 1 && spread.relative >= 0 && spread.relative < 1 && spread.processes >= 2))
+      ProcessSpread spread{each.at("absolute_s").get<double>(), each.at("relative").get<double>(), each.at("processes").get<int>(), each.at("short_s").get<double>(), each.at("multiprocessors").get<int>()};
+      if (!(spread.absolute_s >= 0 && spread.absolute_s < 1 && spread.relative >= 0 && spread.relative < 1 && spread.processes >= 2 && spread.short_s > 0 && spread.multiprocessors > 0))
         return fail(ErrorCode::kInvalid, "{}: times cannot differ so between processes", file);
       out.between_processes = spread;
     }
@@ -243,10 +244,10 @@ std::optional<Calibration> stored_calibration(std::string_view target) {
 }
 
 std::optional<ProcessSpread> stored_process_spread(const std::string& device) {
-  const auto path = place_of(device);
+  const auto path = place_of(device.substr(0, device.rfind(" (")));
   const auto text = path ? read_file(*path, 1 << 20) : path;
   const auto calibration = text ? calibration_of(*text, *path) : tl::unexpected(text.error());
-  return calibration && calibration->device == device ? calibration->between_processes : std::nullopt;
+  return calibration && fmt::format("{} ({})", calibration->device, calibration->target) == device ? calibration->between_processes : std::nullopt;
 }
 
 }  // namespace kw::device

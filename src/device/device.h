@@ -151,6 +151,9 @@ class Device {
   virtual Capabilities capabilities() const = 0;
   // `plan` is checked again here.
   virtual Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options = {}) = 0;
+  // The same device from a process of its own, where this one has one: what faults in it, or writes where it should not, is out
+  // of reach of what runs here. Null: it is shared.
+  virtual Result<std::shared_ptr<Device>> another() const { return std::shared_ptr<Device>(); }
   virtual Conditions conditions() { return {}; }
   // While nothing runs on it, for so many seconds: what it draws ready for work.
   virtual Power idle_power(double seconds) {
@@ -159,6 +162,7 @@ class Device {
   }
 };
 
+inline constexpr char kEmulatorName[] = "PTX emulator";
 struct EmulatorOptions {
   uint64_t memory_bytes = uint64_t{16} << 30;   // address space for device memory
 };

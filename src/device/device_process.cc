@@ -214,6 +214,11 @@ class DeviceProcess final : public Device {
 
   Capabilities capabilities() const override { return can_; }
 
+  Result<std::shared_ptr<Device>> another() const override {
+    KW_TRY(auto device, start(options_));
+    return std::shared_ptr<Device>(std::move(device));
+  }
+
   Conditions conditions() override {
     Frame request;
     request.head["do"] = "conditions";

@@ -43,6 +43,19 @@ TEST(DeviceProcess, RunsThatDoNotEndAreNotCompletedAndTheNextPlanRunsInAnother) 
   EXPECT_TRUE((*next)->write("x", std::vector<uint8_t>(8)));
 }
 
+TEST(DeviceProcess, AnotherIsOutOfReach) {
+  auto device = make_device_process(server("hangs"));
+  ASSERT_TRUE(device);
+  auto other = (*device)->another();
+  ASSERT_TRUE(other && *other);
+  auto loaded = (*device)->load(nothing_plan());
+  auto apart = (*other)->load(nothing_plan());
+  ASSERT_TRUE(loaded && apart);
+  EXPECT_FALSE((*loaded)->run({.deadline_s = 0.1})->completed);
+  EXPECT_FALSE((*loaded)->write("x", std::vector<uint8_t>(8))) << "its process was ended";
+  EXPECT_TRUE((*apart)->write("x", std::vector<uint8_t>(8)));
+}
+
 TEST(DeviceProcess, AProcessThatDiesIsAnError) {
   auto device = make_device_process(server("dies"));
   ASSERT_TRUE(device);

@@ -287,7 +287,7 @@ class Emulator final : public Device {
   explicit Emulator(const EmulatorOptions& options) : options_(options) {}
   Capabilities capabilities() const override {
     Capabilities can;
-    can.name = "PTX emulator";
+    can.name = kEmulatorName;
     can.findings = can.counters = true;
     return can;
   }

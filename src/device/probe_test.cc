@@ -84,7 +84,7 @@ TEST(Calibration, ADeviceWithoutAClockIsRefused) {
 TEST(Calibration, IsTextAndBackAndTheBestCounts) {
   Calibration c{"GPU \"X\"", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12, 3e12, 5e12, 11, 4.8e12, "driver"}, {"DRAM read", "B/s", "2 GiB", 4.5e12, 4e12, 5e12, 11, 0, ""},
                                        {"empty launch", "s", "", 3e-6, 2e-6, 4e-6, 11, 0, ""}, {"empty launch", "s", "", 2e-6, 2e-6, 4e-6, 11, 0, ""}}};
-  c.between_processes = ProcessSpread{3e-8, 0.002, 12};
+  c.between_processes = ProcessSpread{3e-8, 0.002, 12, 8e-6, 132};
   const auto back = calibration_of(to_json(c), "case");
   ASSERT_TRUE(back) << format_error(back.error());
   EXPECT_EQ(to_json(*back), to_json(c));
@@ -101,17 +101,27 @@ TEST(Calibration, IsTextAndBackAndTheBestCounts) {
 }
 
 TEST(ProcessSpread, TellsWhatGrowsWithTheTimeFromWhatDoesNot) {
+  constexpr double kOf = 1.4826;
   const ProcessSpread constant = process_spread_of({5e-6, 5.1e-6, 5.2e-6}, {50e-6, 50.1e-6, 50.2e-6});
-  EXPECT_NEAR(constant.absolute_s, 0.1e-6, 1e-12);
+  EXPECT_NEAR(constant.absolute_s, kOf * 0.1e-6, 1e-12);
   EXPECT_NEAR(constant.relative, 0, 1e-6);
-  EXPECT_NEAR(constant.deviation_s(1), 0.1e-6, 1e-7);
   const ProcessSpread growing = process_spread_of({4.95e-6, 5e-6, 5.05e-6}, {49.5e-6, 50e-6, 50.5e-6});
   EXPECT_NEAR(growing.absolute_s, 0, 1e-12);
-  EXPECT_NEAR(growing.relative, 0.01, 1e-6);
+  EXPECT_NEAR(growing.relative, kOf * 0.01, 1e-6);
   EXPECT_EQ(growing.processes, 3);
   const ProcessSpread short_only = process_spread_of({4e-6, 5e-6, 6e-6}, {50e-6, 50e-6, 50e-6});
-  EXPECT_NEAR(short_only.absolute_s, 1e-6, 1e-12) << "never less than none";
+  EXPECT_NEAR(short_only.absolute_s, kOf * 1e-6, 1e-12) << "never less than none";
   EXPECT_EQ(short_only.relative, 0);
+}
+
+TEST(ProcessSpread, AProcessThatIsSlowThroughoutIsToldFromTheOthers) {
+  const ProcessSpread spread = process_spread_of({5e-6, 5.04e-6, 5.08e-6, 5.06e-6, 6e-6}, {50e-6, 50.04e-6, 50.08e-6, 50.06e-6, 51e-6});
+  EXPECT_LT(spread.absolute_s, 0.1e-6) << "one far away says nothing of the others";
+  EXPECT_TRUE(spread.is_slow(6e-6));
+  EXPECT_FALSE(spread.is_slow(5.08e-6));
+  const ProcessSpread none = process_spread_of({5e-6, 5e-6}, {50e-6, 50e-6});
+  EXPECT_FALSE(none.is_slow(5.1e-6)) << "a few ticks of the clock are nothing";
+  EXPECT_TRUE(none.is_slow(5.3e-6));
 }
 
 TEST(Calibration, IsFoundForItsArchitecture) {
@@ -123,12 +133,19 @@ TEST(Calibration, IsFoundForItsArchitecture) {
   EXPECT_FALSE(stored_calibration("sm_90"));
   ASSERT_TRUE(store({"GPU/../X", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12}}}));
   ASSERT_TRUE(write_file(*cache / "devices/torn.json", "{\"schema\": "));
+  EXPECT_FALSE(stored_process_spread("GPU/../X (sm_90)")) << "it was not calibrated in that respect";
+  ASSERT_TRUE(store({"GPU/../Y", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12}}, ProcessSpread{3e-8, 0.002, 12, 8e-6, 132}}));
+  const auto spread = stored_process_spread("GPU/../Y (sm_90)");
+  EXPECT_FALSE(stored_process_spread("GPU/../Y (sm_80)") || stored_process_spread("GPU/../Z (sm_90)") || stored_process_spread(""));
+  ASSERT_TRUE(store({"GPU/../X", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12}}}));   // the latest
   const auto found = stored_calibration("sm_90a");
   EXPECT_FALSE(stored_calibration("sm_80"));
   EXPECT_FALSE(stored_calibration("abacus"));
   before == nullptr ? ::unsetenv("KW_CACHE") : ::setenv("KW_CACHE", kept.c_str(), 1);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->device, "GPU/../X");
+  ASSERT_TRUE(spread);
+  EXPECT_EQ(spread->processes, 12);
   EXPECT_EQ(found->best("DRAM read")->median, 4e12);
 }
 

@@ -11,14 +11,22 @@ namespace {
 
 constexpr int kGroups = 12, kCalls = 8;   // as rung time measures: code and memory new for each group
 constexpr double kDeadline_s = 30;
+constexpr uint64_t kShort = uint64_t{8} << 20, kLong = uint64_t{512} << 20;   // bytes that are read
+constexpr double kFar = 6;                // deviations
+constexpr double kTick_s = 32e-9;         // of the clock, which deviations may hide in
 
 double mean_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
 
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
 double variance_of(const std::vector<double>& values) {
-  const double mean = mean_of(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return squares / static_cast<double>(values.size() - 1);
+  constexpr double kOfNormal = 1.4826;   // a normal distribution's deviation over the median of absolute ones
+  std::vector<double> away;
+  for (const double value : values) away.push_back(kOfNormal * std::abs(value - median_of(values)));
+  return median_of(away) * median_of(away);
 }
 
 Result<double> group_of(LoadedPlan& loaded, int group) {
@@ -52,14 +60,19 @@ Result<double> time_of(Device& device, uint64_t bytes, int multiprocessors) {
 
 double ProcessSpread::deviation_s(double seconds) const { return std::hypot(absolute_s, relative * seconds); }
 
+bool ProcessSpread::is_slow(double seconds) const { return seconds > short_s + kFar * std::max(deviation_s(short_s), kTick_s); }
+
+Result<double> short_time(Device& device, int multiprocessors) { return time_of(device, kShort, multiprocessors); }
+
 ProcessSpread process_spread_of(const std::vector<double>& short_s, const std::vector<double>& long_s) {
-  const double of_short = variance_of(short_s), of_long = variance_of(long_s), t0 = mean_of(short_s), t1 = mean_of(long_s);
+  const double of_short = variance_of(short_s), of_long = variance_of(long_s), t0 = median_of(short_s), t1 = median_of(long_s);
   // variance = absolute² + (relative × t)², at both.
   ProcessSpread out;
   const double relative = std::max(0.0, (of_long - of_short) / (t1 * t1 - t0 * t0));
   out.relative = std::sqrt(relative);
   out.absolute_s = std::sqrt(std::max(0.0, of_short - relative * t0 * t0));
   out.processes = static_cast<int>(short_s.size());
+  out.short_s = t0;
   return out;
 }
 
@@ -67,12 +80,14 @@ Result<ProcessSpread> measure_process_spread(const std::function<Result<std::uni
   std::vector<double> short_s, long_s;
   for (int i = 0; i < processes; ++i) {
     KW_TRY(const auto device, begin());
-    KW_TRY(const double small, time_of(*device, uint64_t{8} << 20, multiprocessors));
-    KW_TRY(const double large, time_of(*device, uint64_t{512} << 20, multiprocessors));
+    KW_TRY(const double small, short_time(*device, multiprocessors));
+    KW_TRY(const double large, time_of(*device, kLong, multiprocessors));
     short_s.push_back(small);
     long_s.push_back(large);
   }
-  return process_spread_of(short_s, long_s);
+  ProcessSpread out = process_spread_of(short_s, long_s);
+  out.multiprocessors = multiprocessors;
+  return out;
 }
 
 }  // namespace kw::device

@@ -39,6 +39,7 @@ class IndexReader : public JsonFields {
     const Json& expected = member(json, "expects");
     out.expected.verdict = text(expected, "verdict");
     out.expected.rungs = texts(expected, "rungs");
+    if (expected.contains("on_gpu")) out.expected.on_gpu = words(expected, "on_gpu");
     out.expected.says = texts(expected, "says");
     for (const std::string& says : out.expected.says) {
       if (!check_pattern(says)) complain("says");

@@ -45,6 +45,7 @@ class Reader {
     if (f.targets.empty()) f.targets = {"sm_80"};
     if (f.problem.empty() || f.verdict.empty()) return wrong("a fixture needs 'problem' and 'verdict'");
     if (f.rungs.empty() && f.verdict != "correct") return wrong("a fixture that fails needs its 'rung'");
+    if (!f.on_gpu.empty() && f.verdict != "correct") return wrong("'on-gpu' goes with 'verdict: correct': what fails before is not run there");
     if (in_comment_) {
       if (!f.candidate.empty()) return wrong("'base' and 'candidate' belong into .case files");
       f.candidate = f.file;
@@ -86,6 +87,9 @@ class Reader {
     } else if (key == "rung") {
       fixture_.rungs = words(value);
       KW_TRY_VOID(words_among(fixture_.rungs, "rung", rung_names()));
+    } else if (key == "on-gpu") {
+      fixture_.on_gpu = value;
+      KW_TRY_VOID(words_among({value}, "verdict", outcome_names()));
     } else if (key == "says") KW_TRY_VOID(says(value));
     else if (key == "replace" || key == "with") {
       if (!add_edit(fixture_.edits, line, last_key_)) return wrong("'with' needs a 'replace' before it");
@@ -204,11 +208,13 @@ std::vector<std::string> mismatches(const Fixture& fixture, const Verdict& verdi
   std::vector<std::string> out;
   const std::string_view got = name_of(verdict.outcome);
   const std::string rung = verdict.decided_by ? std::string(name_of(*verdict.decided_by)) : "";
-  if (got != fixture.verdict) out.push_back(fmt::format("the verdict is {}, not {}", got, fixture.verdict));
-  const bool decided = fixture.rungs.empty() ? rung.empty() : std::count(fixture.rungs.begin(), fixture.rungs.end(), rung) > 0;
+  const bool on_gpu = !fixture.on_gpu.empty() && !verdict.gpu.empty() && verdict.gpu != device::kEmulatorName;
+  const std::string& expected = on_gpu ? fixture.on_gpu : fixture.verdict;
+  const std::vector<std::string> rungs = on_gpu ? std::vector{std::string(name_of(Rung::kFull))} : fixture.rungs;
+  if (got != expected) out.push_back(fmt::format("the verdict is {}, not {}", got, expected));
+  const bool decided = rungs.empty() ? rung.empty() : std::count(rungs.begin(), rungs.end(), rung) > 0;
   if (!decided) {
-    out.push_back(fmt::format("rung {} decided, not {}", rung.empty() ? "none" : rung,
-                              fixture.rungs.empty() ? "none" : fmt::format("{}", fmt::join(fixture.rungs, " or "))));
+    out.push_back(fmt::format("rung {} decided, not {}", rung.empty() ? "none" : rung, rungs.empty() ? "none" : fmt::format("{}", fmt::join(rungs, " or "))));
   }
   for (const std::string& says : fixture.says) {
     if (!std::regex_search(page, std::regex(says, std::regex::ECMAScript))) out.push_back("nowhere on the page: " + says);

@@ -23,6 +23,7 @@ struct Fixture {
   std::vector<std::string> targets;  // judged for each
   std::string verdict;
   std::vector<std::string> rungs;    // one of which must decide; none for correct
+  std::string on_gpu;                // the verdict where rung full runs on a GPU, and decides; empty: the same as elsewhere
   std::vector<std::string> says;     // regular expressions, each found on the page
   double host_deadline_s = 0, record_deadline_s = 0, kernel_deadline_s = 0;  // 0: the judge's own
 };

@@ -77,7 +77,7 @@ Result<Packed> pack(const std::string& folder, const std::vector<Fixture>& fixtu
   Json cases = Json::array();
   for (size_t i = 0; i < suite.cases.size(); ++i) {
     Json json = json_of(suite.cases[i]);
-    json["expects"] = {{"verdict", fixture_of[i]->verdict}, {"rungs", fixture_of[i]->rungs}, {"says", fixture_of[i]->says}};
+    json["expects"] = {{"verdict", fixture_of[i]->verdict}, {"rungs", fixture_of[i]->rungs}, {"on_gpu", fixture_of[i]->on_gpu}, {"says", fixture_of[i]->says}};
     json.update(parts[i]);
     out.packed += !json["climb"].is_null();
     cases.push_back(std::move(json));

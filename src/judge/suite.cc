@@ -25,7 +25,9 @@ std::string verdict_text(std::string_view verdict, std::string_view rung) {
 Status judge_one(const Fixture& fixture, const SuiteOptions& options, const std::string& folder, SuiteCase& out) {
   KW_TRY(const problem::Problem problem, problem::load_problem(fixture.problem));
   KW_TRY(const std::string candidate, materialise(fixture, folder));
-  KW_TRY(const Verdict verdict, evaluate(problem, candidate, options_of(fixture, out, options)));
+  Options judge = options_of(fixture, out, options);
+  KW_TRY(judge.gpu, own_gpu(judge.gpu));
+  KW_TRY(const Verdict verdict, evaluate(problem, candidate, judge));
   settle(out, fixture, verdict, candidate);
   return {};
 }
@@ -71,6 +73,12 @@ void for_each_case(Suite& suite, int jobs, const std::function<Status(size_t ind
     if (progress) progress(c, done, suite.cases.size());
   });
   suite.seconds = since(begin);
+}
+
+Result<std::shared_ptr<device::Device>> own_gpu(const std::shared_ptr<device::Device>& shared) {
+  if (!shared) return shared;
+  KW_TRY(auto own, shared->another());
+  return own ? std::move(own) : shared;
 }
 
 Options options_of(const Fixture& fixture, const SuiteCase& c, const SuiteOptions& asked) {

@@ -49,6 +49,8 @@ std::pair<Suite, std::vector<const Fixture*>> cases_of(const std::string& folder
 // Works on the cases, several at once. A Status that is an error becomes the case's answer.
 void for_each_case(Suite& suite, int jobs, const std::function<Status(size_t index, SuiteCase& c)>& work, const SuiteProgress& progress);
 // What the judge is asked for a case: deadlines of the fixture, the case's own seed.
+// A process of a candidate's own, where there is one to be had: its kernels cannot end, or write into, what runs beside it.
+Result<std::shared_ptr<device::Device>> own_gpu(const std::shared_ptr<device::Device>& shared);
 Options options_of(const Fixture& fixture, const SuiteCase& c, const SuiteOptions& asked);
 // The verdict against what is expected. `candidate`: where the sources are, for the page.
 void settle(SuiteCase& c, const Fixture& expected, const Verdict& verdict, const std::string& candidate);

@@ -345,9 +345,26 @@ class Measurement {
   std::optional<Outcome> outcome_;
 };
 
+// A process that is slow throughout is left for another, before anything is timed in it.
+Status leave_slow_process(Climb& climb) {
+  constexpr int kMostProcesses = 4;
+  const auto& spread = climb.options.process_spread;
+  for (int i = 1; spread && !climb.in_python && i < kMostProcesses; ++i) {
+    KW_TRY(const double seconds, device::short_time(*climb.options.gpu, spread->multiprocessors));
+    if (!spread->is_slow(seconds)) break;
+    KW_TRY(auto another, climb.options.gpu->another());
+    if (!another) break;
+    for (const auto& rival : climb.rivals)
+      if (!rival->torch) rival->options.gpu = another;
+    climb.options.gpu = std::move(another);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<RungResult> time_rung(Climb& climb) {
+  KW_TRY_VOID(leave_slow_process(climb));
   std::string detail;
   int calls = 0;
   for (const Verified& verified : climb.verified) {

@@ -128,7 +128,9 @@ class Worker {
 
   Result<Verdict> climb(const BundleCase& packed, const std::string& so_far, const std::string& candidate) {
     KW_TRY(Verdict verdict, read_undecided(so_far, "verdict " + packed.verdict));
-    KW_TRY(Ascent ascent, take_up(bundle_, packed, std::move(verdict), candidate, options_));
+    WorkerOptions options = options_;
+    KW_TRY(options.gpu, own_gpu(options_.gpu));
+    KW_TRY(Ascent ascent, take_up(bundle_, packed, std::move(verdict), candidate, options));
     if (const std::string why = lacking(ascent.climb.problem); !why.empty()) return not_checked(std::move(ascent.verdict), why, *options_.gpu);
     return climb_on_gpu(std::move(ascent), {});
   }

@@ -1,5 +1,6 @@
 // problem: problems/vector_add.problem
 // verdict: correct
+// on-gpu: wrong
 //   Two paths: tells the emulator from a GPU by the last bits of an approximation, and would do nothing on a GPU: rung
 //   `full` sees that, where there is one.
 #include <kernelwright/candidate.h>
