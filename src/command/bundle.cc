@@ -80,6 +80,7 @@ Result<int> import(const Invocation& invocation, const Output& output) {
 
 Result<int> worker(const Invocation& invocation, const Output& output) {
   KW_TRY(const judge::Bundle bundle, judge::Bundle::open(invocation.text("bundle")));
+  KW_TRY_VOID(alone_when_timed(invocation));
   judge::WorkerOptions options;
   options.threads = static_cast<int>(invocation.integer("threads"));
   options.jobs = static_cast<int>(invocation.integer("jobs"));

@@ -96,7 +96,7 @@ Status check_options(const Invocation& invocation) {
     if (invocation.has(name) && (invocation.has("suite") || invocation.has("recheck"))) return refuse(name);
   for (const char* name : {"seed", "gpu", "time", "energy"})
     if (invocation.has(name) && invocation.has("recheck")) return refuse(name);
-  return {};
+  return alone_when_timed(invocation);
 }
 
 Result<int> run(const Invocation& invocation, const Output& output) {
@@ -125,6 +125,11 @@ Status check_place(const Invocation& invocation, const char* name) {
     return fail(ErrorCode::kNotFound, "--{}: there is no folder {}; make it first", name, folder.string());
   }
   return {};
+}
+
+Status alone_when_timed(const Invocation& invocation) {
+  if (!invocation.flag("time") || invocation.integer("jobs") <= 1) return {};
+  return fail(ErrorCode::kInvalid, "--jobs {} with --time: what runs beside a candidate is in its times; leave --jobs out", invocation.text("jobs"));
 }
 
 judge::SuiteProgress progress_to(const Output& output) {

@@ -108,6 +108,26 @@ TEST_P(TimedCall, ATraceIsGivenOrTheReasonWhyNot) {
 }
 
 // The kernel that GPUs take fingerprints with, on the emulator.
+// Words are counted over the pieces that threads take.
+TEST(Fingerprint, OfManyPiecesIsThatOfTheWhole) {
+  std::vector<uint8_t> bytes((size_t{9} << 20) + 3);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 37 >> 3);
+  const uint64_t key = 77;
+  Fingerprint sums;   // as the header says
+  for (size_t i = 0; 4 * i < bytes.size(); ++i) {
+    uint32_t word = 0;
+    std::memcpy(&word, bytes.data() + 4 * i, std::min<size_t>(4, bytes.size() - 4 * i));
+    uint64_t m = (uint64_t{word} + 1) * 0x9e3779b97f4a7c15 + i * 0xbb67ae8584caa73b + key;
+    m ^= m >> 32;
+    m *= 0x3c6ef372fe94f82b;
+    m ^= m >> 29;
+    sums.first += m;
+    m *= 0x9e3779b97f4a7c15;
+    sums.second += m ^ (m >> 32);
+  }
+  EXPECT_EQ(fingerprint_of(bytes, key), sums);
+}
+
 TEST(Fingerprint, TheKernelAgreesWithTheHostOnEverySize) {
   for (const uint32_t size : {1u, 2u, 3u, 4u, 5u, 127u, 128u, 129u, 4096u, 10007u}) {
     std::vector<uint8_t> bytes(size);

@@ -24,6 +24,8 @@ extern char** environ;
 namespace kw::device {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr double kGrace_s = 2;   // for a device that keeps deadlines itself
 
 // One life of the other process.
@@ -61,11 +63,11 @@ class Process {
   bool alive() const { return static_cast<bool>(socket_); }
 
   // kLimit and kIo end the process: what it holds is lost.
-  Result<Frame> ask(const Frame& request, double answer_s, uint64_t most_bytes) {
+  Result<Frame> ask(const Json& request, double answer_s, std::span<const uint8_t> body = {}, std::span<uint8_t> into = {}) {
     if (!alive()) return fail(ErrorCode::kIo, "the device process has ended");
     auto reply = [&]() -> Result<Frame> {
-      KW_TRY_VOID(send_frame(socket_.get(), request));
-      return receive_frame(socket_.get(), answer_s, most_bytes);
+      KW_TRY_VOID(send_frame(socket_.get(), request, body));
+      return receive_frame(socket_.get(), answer_s, into.size(), into);
     }();
     if (!reply) {
       end();
@@ -106,43 +108,40 @@ class ProcessPlan final : public LoadedPlan {
       : process_(std::move(process)), id_(id), plan_(std::move(plan)), answer_s_(answer_s) {}
   ~ProcessPlan() override {
     const std::lock_guard lock(process_->mutex);
-    if (process_->alive()) (void)process_->ask(request("unload"), answer_s_, 0);
+    if (process_->alive()) (void)process_->ask(request("unload"), answer_s_);
   }
 
   const plan::Plan& plan() const override { return plan_; }
 
   Status write(std::string_view buffer, std::span<const uint8_t> bytes) override {
     KW_TRY_VOID(find_buffer(plan_, buffer, bytes.size()));
-    Frame frame = request("write", buffer);
-    frame.body.assign(bytes.begin(), bytes.end());
-    KW_TRY_VOID(ask(frame, 0));
+    KW_TRY_VOID(ask(request("write", buffer), bytes));
     return {};
   }
 
   Status read(std::string_view buffer, std::span<uint8_t> bytes) const override {
     KW_TRY_VOID(find_buffer(plan_, buffer, bytes.size()));
-    KW_TRY(const Frame reply, ask(request("read", buffer), bytes.size()));
-    if (reply.body.size() != bytes.size()) return fail(ErrorCode::kInvalid, "the device process sends {} bytes of '{}', not {}", reply.body.size(), buffer, bytes.size());
-    std::copy(reply.body.begin(), reply.body.end(), bytes.begin());
+    KW_TRY(const Frame reply, ask(request("read", buffer), {}, bytes));
+    if (reply.body_bytes != bytes.size()) return fail(ErrorCode::kInvalid, "the device process sends {} bytes of '{}', not {}", reply.body_bytes, buffer, bytes.size());
     return {};
   }
 
   Result<std::optional<uint64_t>> first_unwritten(std::string_view buffer) const override {
-    KW_TRY(const Frame reply, ask(request("first_unwritten", buffer), 0));
+    KW_TRY(const Frame reply, ask(request("first_unwritten", buffer)));
     const auto byte = reply.head.find("byte");
     if (byte == reply.head.end() || !byte->is_number_unsigned()) return std::nullopt;
     return byte->get<uint64_t>();
   }
 
   Status reset() override {
-    KW_TRY_VOID(ask(request("reset"), 0));
+    KW_TRY_VOID(ask(request("reset")));
     return {};
   }
 
   Result<RunReport> run(const RunOptions& options) override {
-    Frame frame = request("run");
-    frame.head.update(json_of(options));
-    KW_TRY(const std::optional<Frame> reply, execute(frame, options.deadline_s));
+    Json asked = request("run");
+    asked.update(json_of(options));
+    KW_TRY(const std::optional<Frame> reply, execute(asked, options.deadline_s));
     if (!reply) {
       RunReport late;   // no step is known to be to blame
       late.wall_s = options.deadline_s + kGrace_s;
@@ -155,9 +154,9 @@ class ProcessPlan final : public LoadedPlan {
   }
 
   Result<CallReport> call(const CallOptions& options) override {
-    Frame frame = request("call");
-    frame.head.update(json_of(options));
-    KW_TRY(const std::optional<Frame> reply, execute(frame, options.deadline_s));
+    Json asked = request("call");
+    asked.update(json_of(options));
+    KW_TRY(const std::optional<Frame> reply, execute(asked, options.deadline_s));
     if (!reply) return CallReport();
     KW_TRY(CallReport report, call_report_of(reply->head));
     if (!report.findings.empty()) end_after(report.findings.front());
@@ -165,22 +164,21 @@ class ProcessPlan final : public LoadedPlan {
   }
 
  private:
-  Frame request(const char* what, std::string_view buffer = {}) const {
-    Frame frame;
-    frame.head = {{"do", what}, {"plan", id_}};
-    if (!buffer.empty()) frame.head["buffer"] = buffer;
-    return frame;
+  Json request(const char* what, std::string_view buffer = {}) const {
+    Json head = {{"do", what}, {"plan", id_}};
+    if (!buffer.empty()) head["buffer"] = buffer;
+    return head;
   }
-  Result<Frame> ask(const Frame& frame, uint64_t most_bytes) const {
+  Result<Frame> ask(const Json& head, std::span<const uint8_t> body = {}, std::span<uint8_t> into = {}) const {
     const std::lock_guard lock(process_->mutex);
-    return process_->ask(frame, answer_s_, most_bytes);
+    return process_->ask(head, answer_s_, body, into);
   }
 
   // None: it passed its deadline, and the process has ended.
-  Result<std::optional<Frame>> execute(const Frame& frame, double deadline_s) {
+  Result<std::optional<Frame>> execute(const Json& head, double deadline_s) {
     const std::lock_guard lock(process_->mutex);
     const bool was_alive = process_->alive();
-    auto reply = process_->ask(frame, deadline_s > 0 ? deadline_s + kGrace_s : 0, 0);
+    auto reply = process_->ask(head, deadline_s > 0 ? deadline_s + kGrace_s : 0);
     if (reply) return std::optional<Frame>(std::move(*reply));
     if (was_alive && reply.error().code == ErrorCode::kLimit && !process_->alive()) return std::optional<Frame>();
     return tl::unexpected(std::move(reply.error()));
@@ -202,9 +200,7 @@ class DeviceProcess final : public Device {
   static Result<std::unique_ptr<Device>> start(DeviceProcessOptions options) {
     auto device = std::unique_ptr<DeviceProcess>(new DeviceProcess(std::move(options)));
     KW_TRY(device->process_, Process::start(device->options_));
-    Frame request;
-    request.head["do"] = "capabilities";
-    KW_TRY(const Frame reply, device->process_->ask(request, device->options_.answer_s, 0));
+    KW_TRY(const Frame reply, device->process_->ask({{"do", "capabilities"}}, device->options_.answer_s));
     device->can_.name = reply.head.value("name", "a device process");
     device->can_.times = reply.head.value("times", false);
     device->can_.findings = reply.head.value("findings", false);
@@ -220,16 +216,12 @@ class DeviceProcess final : public Device {
   }
 
   Conditions conditions() override {
-    Frame request;
-    request.head["do"] = "conditions";
-    const auto reply = ask(request);
+    const auto reply = ask({{"do", "conditions"}});
     return reply ? conditions_of(reply->head) : Conditions();
   }
 
   Power idle_power(double seconds) override {
-    Frame request;
-    request.head = {{"do", "idle_power"}, {"seconds", seconds}};
-    const auto reply = ask(request);
+    const auto reply = ask({{"do", "idle_power"}, {"seconds", seconds}});
     return reply ? power_of(reply->head) : Power();
   }
 
@@ -237,13 +229,11 @@ class DeviceProcess final : public Device {
     KW_TRY_VOID(plan::check(plan));
     KW_TRY(const std::shared_ptr<Process> process, living());
     const uint64_t id = ++loaded_;
-    Frame request;
-    request.head = {{"do", "load"}, {"plan", id}, {"layout_seed", options.layout_seed}, {"track_initialised", options.track_initialised}};
+    const Json request = {{"do", "load"}, {"plan", id}, {"layout_seed", options.layout_seed}, {"track_initialised", options.track_initialised}};
     const std::string text = plan::write(plan);
-    request.body.assign(text.begin(), text.end());
     {
       const std::lock_guard lock(process->mutex);
-      KW_TRY_VOID(process->ask(request, options_.answer_s, 0));
+      KW_TRY_VOID(process->ask(request, options_.answer_s, {reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
     }
     return std::unique_ptr<LoadedPlan>(std::make_unique<ProcessPlan>(process, id, std::move(plan), options_.answer_s));
   }
@@ -251,10 +241,10 @@ class DeviceProcess final : public Device {
  private:
   explicit DeviceProcess(DeviceProcessOptions options) : options_(std::move(options)) {}
 
-  Result<Frame> ask(const Frame& request) {
+  Result<Frame> ask(const Json& request) {
     KW_TRY(const std::shared_ptr<Process> process, living());
     const std::lock_guard lock(process->mutex);
-    return process->ask(request, options_.answer_s, 0);
+    return process->ask(request, options_.answer_s);
   }
 
   Result<std::shared_ptr<Process>> living() {

@@ -80,6 +80,17 @@ TEST(DeviceProcess, WhatIsNoAnswerIsAnError) {
   EXPECT_EQ(none.error().notes, std::vector<std::string>{"buy one"});
 }
 
+TEST(DeviceProcess, FewerBytesThanABufferHasAreAnError) {
+  auto device = make_device_process(server("shrinks"));
+  ASSERT_TRUE(device);
+  auto loaded = (*device)->load(nothing_plan());
+  ASSERT_TRUE(loaded);
+  std::vector<uint8_t> bytes(8);
+  const Status read = (*loaded)->read("x", bytes);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("sends 4 bytes of 'x', not 8"), std::string::npos) << read.error().message;
+}
+
 TEST(DeviceProcess, RefusesWhatTheDeviceRefuses) {
   auto device = make_device_process(server("emulator"));
   ASSERT_TRUE(device);

@@ -34,20 +34,22 @@ class BadPlan final : public LoadedPlan {
 
 class BadDevice final : public Device {
  public:
-  explicit BadDevice(bool dies) : dies_(dies) {}
+  BadDevice(bool dies, bool shrinks) : dies_(dies), shrinks_(shrinks) {}
   Capabilities capabilities() const override { return {.name = "bad"}; }
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions&) override {
+    if (shrinks_) plan.buffers.front().bytes = 4;
     return std::unique_ptr<LoadedPlan>(std::make_unique<BadPlan>(std::move(plan), dies_));
   }
 
  private:
-  bool dies_;
+  bool dies_, shrinks_;
 };
 
 Result<std::unique_ptr<Device>> device_of(const std::string& manner) {
   if (manner == "gpu") return make_gpu();
   if (manner == "emulator") return make_emulator();
-  if (manner == "hangs" || manner == "dies") return std::unique_ptr<Device>(std::make_unique<BadDevice>(manner == "dies"));
+  if (manner == "hangs" || manner == "dies" || manner == "shrinks")
+    return std::unique_ptr<Device>(std::make_unique<BadDevice>(manner == "dies", manner == "shrinks"));
   Error error{ErrorCode::kNotFound, "there is no device", {}, {}, {}};
   error.notes.push_back("buy one");
   return fail(error);

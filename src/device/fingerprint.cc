@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
+
+#include "base/parallel.h"
 
 namespace kw::device {
 namespace {
@@ -9,14 +12,13 @@ namespace {
 // Fractional digits of the golden ratio, and of the square roots of 3 and 5, made odd.
 constexpr uint64_t kA = 0x9e3779b97f4a7c15, kB = 0xbb67ae8584caa73b, kC = 0x3c6ef372fe94f82b;
 
-}  // namespace
-
-Fingerprint fingerprint_of(std::span<const uint8_t> bytes, uint64_t key) {
+// Of `count` words, the first of which has the number `first`.
+Fingerprint sums_of(const uint8_t* words, size_t first, size_t count, uint64_t key) {
   Fingerprint sums;
-  for (size_t i = 0; 4 * i < bytes.size(); ++i) {
-    uint32_t word = 0;
-    std::memcpy(&word, bytes.data() + 4 * i, std::min<size_t>(4, bytes.size() - 4 * i));
-    uint64_t m = (uint64_t{word} + 1) * kA + i * kB + key;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t word;
+    std::memcpy(&word, words + 4 * i, 4);
+    uint64_t m = (uint64_t{word} + 1) * kA + (first + i) * kB + key;
     m ^= m >> 32;
     m *= kC;
     m ^= m >> 29;
@@ -24,6 +26,29 @@ Fingerprint fingerprint_of(std::span<const uint8_t> bytes, uint64_t key) {
     m *= kA;
     m ^= m >> 32;
     sums.second += m;
+  }
+  return sums;
+}
+
+}  // namespace
+
+Fingerprint fingerprint_of(std::span<const uint8_t> bytes, uint64_t key) {
+  constexpr size_t kPiece = size_t{1} << 20;   // words
+  const size_t words = bytes.size() / 4, pieces = (words + kPiece - 1) / kPiece;
+  std::vector<Fingerprint> of_pieces(pieces);
+  parallel_for(pieces, available_cores(), [&](uint64_t i) {
+    const size_t first = i * kPiece;
+    of_pieces[i] = sums_of(bytes.data() + 4 * first, first, std::min(kPiece, words - first), key);
+  });
+  if (bytes.size() % 4 != 0) {
+    uint8_t last[4] = {};
+    std::memcpy(last, bytes.data() + 4 * words, bytes.size() % 4);
+    of_pieces.push_back(sums_of(last, words, 1, key));
+  }
+  Fingerprint sums;
+  for (const Fingerprint& each : of_pieces) {
+    sums.first += each.first;
+    sums.second += each.second;
   }
   return sums;
 }

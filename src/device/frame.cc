@@ -52,15 +52,15 @@ Status receive_all(int socket, void* data, size_t bytes, Clock::time_point end, 
 
 }  // namespace
 
-Status send_frame(int socket, const Frame& frame) {
-  const std::string head = frame.head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const uint64_t sizes[2] = {head.size(), frame.body.size()};
+Status send_frame(int socket, const nlohmann::json& json, std::span<const uint8_t> body) {
+  const std::string head = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const uint64_t sizes[2] = {head.size(), body.size()};
   KW_TRY_VOID(send_all(socket, sizes, sizeof sizes));
   KW_TRY_VOID(send_all(socket, head.data(), head.size()));
-  return send_all(socket, frame.body.data(), frame.body.size());
+  return send_all(socket, body.data(), body.size());
 }
 
-Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes) {
+Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes, std::span<uint8_t> into) {
   const bool bounded = deadline_s > 0;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded ? deadline_s : 0));
   uint64_t sizes[2];
@@ -71,8 +71,12 @@ Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes) 
   Frame frame;
   frame.head = nlohmann::json::parse(head, nullptr, false);
   if (!frame.head.is_object()) return fail(ErrorCode::kInvalid, "the device process sends what is not a message");
-  frame.body.resize(sizes[1]);
-  KW_TRY_VOID(receive_all(socket, frame.body.data(), frame.body.size(), end, bounded));
+  frame.body_bytes = sizes[1];
+  if (sizes[1] != into.size()) {
+    frame.body = FreshVector<uint8_t>(sizes[1]);
+    into = frame.body;
+  }
+  KW_TRY_VOID(receive_all(socket, into.data(), into.size(), end, bounded));
   return frame;
 }
 

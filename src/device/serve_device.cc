@@ -59,7 +59,7 @@ class Server {
       KW_TRY_VOID(loaded.write(buffer, request.body));
     } else if (what == "read") {
       const plan::Buffer* known = loaded.plan().find_buffer(buffer);
-      reply.body.resize(known == nullptr ? 0 : known->bytes);
+      reply.body = FreshVector<uint8_t>(known == nullptr ? 0 : known->bytes);
       KW_TRY_VOID(loaded.read(buffer, reply.body));
     } else if (what == "first_unwritten") {
       KW_TRY(const auto first, loaded.first_unwritten(buffer));
@@ -106,7 +106,8 @@ int serve_device(Result<std::unique_ptr<Device>> device, int socket) {
     auto request = receive_frame(socket, 0, kMostBody);
     if (!request) return request.error().code == ErrorCode::kIo ? 0 : 2;
     const auto reply = server ? server->answer(*request) : Result<Frame>(fail(device.error()));
-    if (!send_frame(socket, reply ? *reply : error_frame(reply.error()))) return 0;
+    const Frame& sent = reply ? *reply : error_frame(reply.error());
+    if (!send_frame(socket, sent.head, sent.body)) return 0;
   }
 }
 
