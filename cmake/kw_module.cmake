@@ -1,6 +1,6 @@
 # kw_layer(N module…)   declares the modules of layer N and adds those that have a CMakeLists.txt.
-# kw_module(name SOURCES… [DEPENDS module…] [LIBRARIES target…])
-#   makes the static library kw_<name>. A dependency on the same or a higher layer stops the configuration.
+# kw_module(name [COLD] SOURCES… [DEPENDS module…] [LIBRARIES target…])
+#   makes the static library kw_<name>. COLD: its work is done in lower layers, so it is compiled fast rather than to be fast. A dependency on the same or a higher layer stops the configuration.
 # kw_test(name SOURCES… [LIBRARIES target…])
 #   makes the test program kw_<name>_test from the *_test.cc files beside the module's sources.
 # KW_ONLY (cache) restricts a build folder to some modules, while others are being rewritten: -DKW_ONLY="base;ptx".
@@ -23,10 +23,13 @@ function(kw_layer level)
 endfunction()
 
 function(kw_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
   get_property(own GLOBAL PROPERTY KW_LAYER_${name})
   add_library(kw_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(kw_${name} PUBLIC kw_flags fmt::fmt Threads::Threads ${ARG_LIBRARIES})
+  if(ARG_COLD)
+    target_compile_options(kw_${name} PRIVATE -O1)
+  endif()
   foreach(dependency ${ARG_DEPENDS})
     get_property(lower GLOBAL PROPERTY KW_LAYER_${dependency})
     if(NOT lower LESS own)
