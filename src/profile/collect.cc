@@ -184,7 +184,12 @@ Status count(Subject& subject, Counted counted, const Options& options) {
   KW_TRY(const auto inputs, problem::make_inputs(problem, subject.counted_workload, options.seed));
   auto emulator = device::make_emulator();
   const auto launches = launches_of(counted.plan);
-  KW_TRY(auto loaded, emulator->load(counted.plan));
+  auto loading = emulator->load(counted.plan);
+  if (!loading && loading.error().code == ErrorCode::kUnsupported) {
+    loading.error().message = "profiles are counted on the emulator, and " + loading.error().message;
+    loading.error().notes.push_back("Kernels with instructions of sm_90 and later are not profiled yet; --target names an earlier architecture, where the source allows it.");
+  }
+  KW_TRY(auto loaded, std::move(loading));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (counted.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
     const auto bytes = inputs[i].bytes();
