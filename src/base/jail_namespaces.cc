@@ -235,7 +235,9 @@ void stop_everything(pid_t) { kill(-1, SIGKILL); }  // by process 1: everything 
   if (report.reason == StopReason::kExited && !good && full) report.reason = StopReason::kDiskLimit;
   if (report.reason == StopReason::kExited && WIFEXITED(report.wait_status) &&
       !copy_tree(work, host.work, false, -1, context.work_bytes)) {
-    report_and_exit(context, JailStage::kCopyOut);
+    // Holes in files take no room here, and folders can be deep: what is more than may be kept is the program's doing.
+    if (errno != EFBIG) report_and_exit(context, JailStage::kCopyOut);
+    report.reason = StopReason::kDiskLimit;
   }
   send_report(context, report);
   _exit(0);

@@ -107,6 +107,16 @@ TEST_P(Jail, EndsAForkBombThatGoesOn) {
       << describe(outcome);
 }
 
+// Files of holes take no room where they are made, and all of it where they are copied to.
+TEST_P(Jail, SparseFilesAreNoMistakeOfOurs) {
+  if (GetParam() != JailKind::kNamespaces) GTEST_SKIP() << "nothing is copied out";
+  for (const char* script : {"truncate -s 20M a b c", "mkdir -p $(printf 'd/%.0s' $(seq 1 900))"}) {
+    Command sparse = command("");
+    sparse.argv = {"/bin/sh", "-c", script};
+    EXPECT_EQ(run(sparse).reason, StopReason::kDiskLimit) << script;
+  }
+}
+
 TEST_P(Jail, ContainsADiskFiller) {
   EXPECT_EQ(run(command("disk", folder_->path())).reason, StopReason::kDiskLimit);
   // What was written before does not pile up beyond the limit on the host (plus what fits between two looks).

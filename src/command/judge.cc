@@ -32,6 +32,7 @@ Result<judge::Options> options_of(const Invocation& invocation) {
     if (comma > 0) options.against.emplace_back(rest.substr(0, comma));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
+  if (options.against.empty() && invocation.has("against")) return fail(ErrorCode::kInvalid, "--against names no rival: a candidate's path, eager, compile, cublaslt or cudnn; or leave it out");
   if (!options.against.empty() && !options.time) return fail(ErrorCode::kInvalid, "--against without --time: rivals are measured; add --gpu --time, or leave it out");
   if (options.energy && !options.time) return fail(ErrorCode::kInvalid, "--energy without --time: it is measured beside times; add --gpu --time, or leave it out");
   if (options.time && !options.gpu) return fail(ErrorCode::kInvalid, "--time without --gpu: times are a GPU's; add --gpu, or leave --time out");

@@ -96,6 +96,15 @@ Frame error_frame(const Error& error) {
   return frame;
 }
 
+// A field of another type than it has is the caller's mistake, not this process's end.
+Result<Frame> answer_of(Server& server, const Frame& request) {
+  try {
+    return server.answer(request);
+  } catch (const nlohmann::json::exception& error) {
+    return fail(ErrorCode::kInvalid, "the device process does not understand: {}", error.what());
+  }
+}
+
 }  // namespace
 
 int serve_device(Result<std::unique_ptr<Device>> device, int socket) {
@@ -105,7 +114,7 @@ int serve_device(Result<std::unique_ptr<Device>> device, int socket) {
   for (;;) {
     auto request = receive_frame(socket, 0, kMostBody);
     if (!request) return request.error().code == ErrorCode::kIo ? 0 : 2;
-    const auto reply = server ? server->answer(*request) : Result<Frame>(fail(device.error()));
+    const auto reply = server ? answer_of(*server, *request) : Result<Frame>(fail(device.error()));
     const Frame& sent = reply ? *reply : error_frame(reply.error());
     if (!send_frame(socket, sent.head, sent.body)) return 0;
   }

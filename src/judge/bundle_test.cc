@@ -251,6 +251,21 @@ TEST_F(Worker, ALieIsAnError) {
   for (const auto& each : std::filesystem::recursive_directory_iterator(folder_->path())) EXPECT_NE(each.path().filename(), "escaped.cu");
 }
 
+// A workload without a plan is not run, and what is not run is not right.
+TEST_F(Worker, EveryWorkloadNeedsItsPlan) {
+  for (const size_t kept : {size_t{0}, size_t{1}}) {
+    Bundle less = bundle();
+    ASSERT_GT(less.cases[0].plans.size(), 1u);
+    less.cases[0].plans.resize(kept);
+    std::filesystem::remove_all(results_);
+    const Suite suite = worked(less, results_);
+    ASSERT_EQ(suite.cases.size(), 3u);
+    EXPECT_EQ(suite.cases[0].got, "error");
+    ASSERT_EQ(suite.cases[0].why.size(), 1u);
+    EXPECT_NE(suite.cases[0].why[0].find("no plan for workload"), std::string::npos) << suite.cases[0].why[0];
+  }
+}
+
 TEST_F(Worker, WhatIsCutShortOrAlteredIsNoBundle) {
   for (const size_t size : {size_t{0}, size_t{511}, bytes_->size() / 2, bytes_->size() - 1024}) {
     const auto bundle = Bundle::parse(bytes_->substr(0, size), "cut.kwb");
@@ -274,6 +289,7 @@ TEST(Bundle, NamesWhatIsWrongWithAnIndex) {
   EXPECT_NE(said("{}").find("kernelwright/bundle/1"), std::string::npos);
   EXPECT_NE(said(head + R"("rungs": ["full", "time", "sing"], "cases": []})").find("sing"), std::string::npos);
   EXPECT_NE(said(head + R"("rungs": ["full", "time"], "cases": [{"name": 1}]})").find("'name'"), std::string::npos);
+  EXPECT_NE(said(head + R"("rungs": ["full", "time"], "cases": []})" + std::string("\0garbage", 8)), "") << "no text ends at a byte of 0";
   EXPECT_FALSE(Bundle::parse(*write_tar({}), "b.kwb"));
   EXPECT_FALSE(Bundle::parse(*write_tar({{"../x", ""}}), "b.kwb"));
 }

@@ -45,6 +45,7 @@ class Reader {
     if (f.targets.empty()) f.targets = {"sm_80"};
     if (f.problem.empty() || f.verdict.empty()) return wrong("a fixture needs 'problem' and 'verdict'");
     if (f.rungs.empty() && f.verdict != "correct") return wrong("a fixture that fails needs its 'rung'");
+    if (!f.rungs.empty() && f.verdict == "correct") return wrong("'rung' does not go with 'verdict: correct': no rung decides that");
     if (!f.on_gpu.empty() && f.verdict != "correct") return wrong("'on-gpu' goes with 'verdict: correct': what fails before is not run there");
     if (in_comment_) {
       if (!f.candidate.empty()) return wrong("'base' and 'candidate' belong into .case files");

@@ -10,6 +10,7 @@ constexpr int kDeepest = 64;
 
 Json parse_json(std::string_view text) {
   bool too_deep = false;
+  if (text.find('\0') != std::string_view::npos) return Json(Json::value_t::discarded);   // the text would end there for the JSON library
   const Json json = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
     too_deep = too_deep || depth > kDeepest;
     return !too_deep;

@@ -42,11 +42,11 @@ std::string reasons(const SuiteCase& c, std::string_view between) { return fmt::
 std::string line_of(const SuiteCase& c) {
   std::string out = fmt::format("{:<13}{:<44} {:<6} {:<28} {:>6.1f} s\n", c.as_expected() ? "as expected" : "NOT EXPECTED", c.name,
                                 c.target, c.got, c.seconds);
-  if (c.as_expected()) return out;
+  if (c.as_expected()) return printable_text(out);
   out += fmt::format("  should be {}\n", c.expected);
   for (const std::string& why : c.why) out += "  " + why + (why.ends_with('\n') ? "" : "\n");
   if (c.seed != 0) out += fmt::format("  repeat with --seed {}\n", c.seed);
-  return out;
+  return printable_text(out);   // names and expectations come from files
 }
 
 std::string closing_line(const Suite& suite) { return fmt::format("{} of {} as expected", suite.as_expected(), suite.cases.size()); }

@@ -1,5 +1,6 @@
 #include "judge/worker.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -48,6 +49,14 @@ Result<Ascent> take_up(const Bundle& bundle, const BundleCase& packed, Verdict v
     if (breach_of_contract(climb, c, verified)) return fail(ErrorCode::kInvalid, "plan {} is not for workload {} of {}", recorded.plan, c.name.text(), climb.problem.name);
     (c.workload.role == problem::Role::kReal ? climb.real : climb.cases).push_back(std::move(c));
   }
+  // What is not run cannot be right.
+  const auto has = [](const std::vector<Case>& cases, const problem::Workload& workload) {
+    return std::any_of(cases.begin(), cases.end(), [&](const Case& c) { return !c.name.chosen_by_judge && c.name.name == workload.name; });
+  };
+  for (const problem::Workload& workload : climb.problem.workloads)
+    if (workload.role != problem::Role::kReal && !has(climb.cases, workload)) return fail(ErrorCode::kInvalid, "the bundle has no plan for workload {} of {}", workload.name, climb.problem.name);
+  for (const Case& real : real_cases(climb.problem))
+    if (!has(climb.real, real.workload)) return fail(ErrorCode::kInvalid, "the bundle has no plan for workload {} of {}", real.name.name, climb.problem.name);
   ask_for_pieces(climb);
   if (const auto* correct = std::get_if<Correct>(&verdict.outcome)) {
     climb.metrics = correct->outputs;

@@ -327,6 +327,8 @@ class Reader {
 Result<Plan> parse(std::string_view json, std::string_view file_name, const FindPtx& find_ptx) {
   if (json.size() > kMaxPlanText)
     return fail(ErrorCode::kLimit, "{}: has {} bytes; a plan has at most {}", file_name, json.size(), kMaxPlanText);
+  if (json.find('\0') != std::string_view::npos)   // the text would end there for the JSON library
+    return fail(ErrorCode::kInvalid, "{}: a byte of 0 is no text; docs/formats/plan.md describes plans", file_name);
   Json root;
   try {
     root = Json::parse(json);

@@ -164,6 +164,7 @@ TEST(Plan, ReadsBackWhatItWrites) {
   const auto back = parse(text, "sample.json");
   ASSERT_TRUE(back) << format_error(back.error());
   EXPECT_EQ(write(*back), text);
+  EXPECT_FALSE(parse(text + std::string("\0garbage", 8), "sample.json")) << "no text ends at a byte of 0";
   const auto& launch = std::get<Launch>(back->steps[1].action);
   EXPECT_EQ(launch.relocations, std::get<Launch>(plan.steps[1].action).relocations);
   EXPECT_EQ(back->unjoined, plan.unjoined);

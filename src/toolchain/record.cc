@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kMaxOutput = uint64_t{256} << 20;
+constexpr uint64_t kMaxOutput = uint64_t{256} << 20, kMaxSites = uint64_t{8} << 20;   // an empty list of JSON takes a hundred times its text
 
 std::string_view kind_name(Argument::Kind kind) {
   switch (kind) {
@@ -161,8 +161,12 @@ Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, 
     return with_output(std::move(reason));
   };
   auto plan_text = read_file(work / "plan.json", kMaxOutput);
-  auto sites_text = read_file(work / "sites.json", kMaxOutput);
-  if (!plan_text || !sites_text) return refused(Unrecordable::Kind::kLimit, "the recording is too large");
+  auto sites_text = read_file(work / "sites.json", kMaxSites);
+  for (const auto* text : {&plan_text, &sites_text}) {
+    if (*text) continue;
+    const bool large = text->error().code == ErrorCode::kLimit;
+    return refused(large ? Unrecordable::Kind::kLimit : Unrecordable::Kind::kContract, large ? "the recording is too large" : "a file of the recording is not what was recorded");
+  }
   Recording recording;
   const Json sites = Json::parse(*sites_text, nullptr, false);
   if (sites.is_object() && sites.contains("steps") && sites["steps"].is_array())
