@@ -258,6 +258,7 @@ TEST_P(Jail, RunsConcurrently) {
       options.work_dir = own->path();
       auto outcome = run_jailed(command("exit", std::to_string(i)), options);
       if (outcome && outcome->exit_code == i) ++good;
+      else ADD_FAILURE() << i << ": " << (outcome ? describe(*outcome) + outcome->err : format_error(outcome.error()));
     });
   }
   for (std::thread& thread : threads) thread.join();
