@@ -13,7 +13,6 @@ constexpr int kGroups = 12, kCalls = 8;   // as rung time measures: code and mem
 constexpr double kDeadline_s = 30;
 constexpr uint64_t kShort = uint64_t{8} << 20, kLong = uint64_t{512} << 20;   // bytes that are read
 constexpr double kFar = 6;                // deviations
-constexpr double kTick_s = 32e-9;         // of the clock, which deviations may hide in
 
 double mean_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
 
@@ -22,7 +21,8 @@ double median_of(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-double variance_of(const std::vector<double>& values) {
+// As if the values far away were not there.
+double robust_variance_of(const std::vector<double>& values) {
   constexpr double kOfNormal = 1.4826;   // a normal distribution's deviation over the median of absolute ones
   std::vector<double> away;
   for (const double value : values) away.push_back(kOfNormal * std::abs(value - median_of(values)));
@@ -41,8 +41,7 @@ Result<double> group_of(LoadedPlan& loaded, int group) {
     if (!report.completed || report.device_s <= 0) return fail(ErrorCode::kIo, "a kernel of the calibration did not end as it should");
     seconds.push_back(report.device_s);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kCalls / 2, seconds.end());
-  return seconds[kCalls / 2];
+  return median_of(std::move(seconds));
 }
 
 Result<double> time_of(Device& device, uint64_t bytes, int multiprocessors) {
@@ -65,7 +64,7 @@ bool ProcessSpread::is_slow(double seconds) const { return seconds > short_s + k
 Result<double> short_time(Device& device, int multiprocessors) { return time_of(device, kShort, multiprocessors); }
 
 ProcessSpread process_spread_of(const std::vector<double>& short_s, const std::vector<double>& long_s) {
-  const double of_short = variance_of(short_s), of_long = variance_of(long_s), t0 = median_of(short_s), t1 = median_of(long_s);
+  const double of_short = robust_variance_of(short_s), of_long = robust_variance_of(long_s), t0 = median_of(short_s), t1 = median_of(long_s);
   // variance = absolute² + (relative × t)², at both.
   ProcessSpread out;
   const double relative = std::max(0.0, (of_long - of_short) / (t1 * t1 - t0 * t0));

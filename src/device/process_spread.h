@@ -7,11 +7,14 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "device/device.h"
 
 namespace kw::device {
+
+inline constexpr double kTick_s = 32e-9;   // of the device's clock (seen on an H200); it cannot tell apart what differs by less
 
 // Standard deviations between processes: one part whatever is timed, one that grows with it.
 struct ProcessSpread {

@@ -8,11 +8,12 @@
 
 #include "base/result.h"
 #include "device/device.h"
+#include "device/process_spread.h"
 #include "judge/verdict.h"
 
 namespace kw::judge {
 
-inline constexpr double kTick_s = 32e-9;   // of the device's clock (seen on an H200); it cannot tell apart what differs by less
+using device::kTick_s;
 
 // `call` makes one call of the candidate's from cold, with CallOptions::trace. An Error says why there is no trace, or is the call's own.
 Result<Timing::Trace> measure_trace(device::Device& gpu, double deadline_s, double cold_s, const std::function<Result<device::CallReport>()>& call);
