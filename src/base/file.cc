@@ -123,6 +123,14 @@ Status make_folder(const std::string& path) {
   return {};
 }
 
+Status sync_folder(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail(ErrorCode::kIo, "cannot open {}: {}", path, reason(errno));
+  // Some network file systems know no such thing; there is nothing to be done about it.
+  if (fsync(fd.get()) != 0 && errno != EINVAL) return fail(ErrorCode::kIo, "cannot sync {}: {}", path, reason(errno));
+  return {};
+}
+
 Result<TempDir> TempDir::create(std::string_view prefix) {
   const char* base = std::getenv("TMPDIR");
   auto made = create_in(base != nullptr && base[0] == '/' ? base : "/tmp", prefix);

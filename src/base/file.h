@@ -21,6 +21,9 @@ Status write_file(const std::string& path, std::string_view content);
 // The folder and those above it; no error when it is there.
 Status make_folder(const std::string& path);
 
+// What was renamed in the folder is on the disk when this returns.
+Status sync_folder(const std::string& path);
+
 // A folder of its own (mode 0700) below $TMPDIR or /tmp, removed with all it holds when this goes out of scope.
 class TempDir {
  public:

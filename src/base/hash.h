@@ -11,6 +11,8 @@
 namespace kw {
 
 std::string hash_hex(std::string_view bytes);
+// Whether `text` looks like one, so that nothing else reaches a path.
+bool is_hash(std::string_view text);
 
 uint64_t hash_64(std::string_view bytes, uint64_t seed = 0);
 

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/source_text.h"
 #include "base/tar.h"
-#include "judge/json_fields.h"
+#include "base/json_fields.h"
 #include "judge/suite_json.h"
 
 namespace kw::judge {

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/leftover.h"
+#include "base/objects.h"
 #include "judge/stored_verdict.h"
 #include "toolchain/toolchain.h"
 
@@ -14,13 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxVerdict = uint64_t{64} << 20;
-
-// Written once, never changed.
-Status put(const std::string& place, std::string_view text) {
-  std::error_code error;
-  if (fs::exists(place, error)) return {};
-  return write_file(place, text);
-}
 
 }  // namespace
 
@@ -52,16 +46,9 @@ Result<std::string> store(const std::string& folder, const std::vector<std::stri
   for (const char* part : {"/objects", "/verdicts"}) sweep_unfinished(folder + part);
   for (const std::string& text : texts) KW_TRY_VOID(put_object(folder, text));
   const std::string path = fmt::format("{}/verdicts/{}.json", folder, hash_hex(verdict));
-  KW_TRY_VOID(put(path, verdict));
+  std::error_code error;
+  if (!fs::exists(path, error)) KW_TRY_VOID(write_file(path, verdict));
   return path;
-}
-
-Status put_object(const std::string& folder, std::string_view text) { return put(folder + "/objects/" + hash_hex(text), text); }
-
-Result<std::string> object(const std::string& folder, const std::string& hash) {
-  KW_TRY(std::string text, read_file(folder + "/objects/" + hash));
-  if (hash_hex(text) != hash) return fail(ErrorCode::kInvalid, "{}/objects/{} does not hold what its name says", folder, hash);
-  return text;
 }
 
 Result<Restored> restore(const StoredVerdict& stored, const std::string& place, const FindObject& find) {

@@ -1,7 +1,7 @@
 // What a verdict was about, so that somebody else can look again: hashes of the problem's text and of the candidate's
 // files in every verdict, and on request a store that holds them.
 //
-// The store is a folder: objects/HASH (file contents, by content: written once, never changed) and verdicts/HASH.json.
+// The store is a folder: objects/HASH (file contents, base/objects.h) and verdicts/HASH.json.
 // A file is there whole or not at all, so a store survives a kill at any moment, and may be shared by many judges.
 // recheck() judges again what a stored verdict names, with its seed, target and options, and tells what differs.
 #pragma once
@@ -28,10 +28,6 @@ Result<std::vector<std::string>> texts_of(const problem::Problem& problem, const
 Result<std::string> store(const std::string& folder, const problem::Problem& problem, const Verdict& verdict);
 // The same of a verdict's JSON and of all objects that its evidence names.
 Result<std::string> store(const std::string& folder, const std::vector<std::string>& texts, std::string_view verdict);
-
-// Of a store, or of any folder with objects/HASH. kInvalid when the object does not hold what its name says.
-Status put_object(const std::string& folder, std::string_view text);
-Result<std::string> object(const std::string& folder, const std::string& hash);
 
 // What a verdict was about, put back below a folder: where problem and candidate are. `find` gives an object by its hash.
 struct Restored {

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/leftover.h"
+#include "base/objects.h"
 #include "judge/evidence.h"
 #include "judge/suite_json.h"
 #include "judge/worker.h"

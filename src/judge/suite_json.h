@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "judge/json_fields.h"
+#include "base/json_fields.h"
 #include "judge/suite.h"
 
 namespace kw::judge {

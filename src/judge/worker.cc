@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/objects.h"
 #include "judge/evidence.h"
 #include "judge/results.h"
 #include "judge/rungs.h"

@@ -1,8 +1,10 @@
-#include "judge/json_fields.h"
+#include "base/json_fields.h"
 
 #include <cmath>
 
-namespace kw::judge {
+#include "base/hash.h"
+
+namespace kw {
 
 using Json = nlohmann::json;
 
@@ -16,10 +18,6 @@ Json parse_json(std::string_view text) {
     return !too_deep;
   }, false);
   return too_deep ? Json(Json::value_t::discarded) : json;
-}
-
-bool is_hash(const std::string& text) {
-  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 Status JsonFields::complaint(std::string_view what, const std::string& file) const {
@@ -89,4 +87,4 @@ bool JsonFields::flag(const Json& json, const char* name) {
   return false;
 }
 
-}  // namespace kw::judge
+}  // namespace kw

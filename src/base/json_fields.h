@@ -1,5 +1,5 @@
-// JSON of ours read again: verdicts, bundles, results. The first thing that is missing or not what it should be is remembered, and
-// what is read in its place is harmless; who has read everything asks for complaint(). Internal to judge.
+// JSON of ours read again. The first thing that is missing or not what it should be is remembered, and what is read in its
+// place is harmless; who has read everything asks for complaint(). For sources, not for headers: it takes seconds to compile.
 #pragma once
 
 #include <limits>
@@ -11,13 +11,10 @@
 
 #include "base/result.h"
 
-namespace kw::judge {
+namespace kw {
 
 // Discarded when it is no JSON, or deeper than any of ours: JSON is compared and printed by recursion.
 nlohmann::json parse_json(std::string_view text);
-
-// 32 lower-case hexadecimal digits, so that nothing else reaches a path.
-bool is_hash(const std::string& text);
 
 class JsonFields {
  public:
@@ -54,4 +51,4 @@ class JsonFields {
   std::string wrong_;
 };
 
-}  // namespace kw::judge
+}  // namespace kw
