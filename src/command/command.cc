@@ -30,6 +30,7 @@ std::vector<Command> make_table() {
   append(table, ptx_commands());
   table.push_back(nvcc_command());
   append(table, emu_commands());
+  table.push_back(llm_ask_command());
   table.push_back(doctor_command());
   return table;
 }

@@ -1,0 +1,64 @@
+#include "llm/wire.h"
+
+#include <algorithm>
+
+#include "base/source_text.h"
+
+namespace kw::llm {
+
+constexpr size_t kMostCalls = 128;
+
+void ReplyParts::add_text(const std::string& text) {
+  if (text.empty()) return;
+  text_ += text;
+  if (on_text_) on_text_(text);
+}
+
+ToolCall* ReplyParts::call(uint64_t index) {
+  const auto found =
+      std::find_if(calls_.begin(), calls_.end(), [&](const auto& each) { return each.first == index; });
+  if (found != calls_.end()) return &found->second;
+  if (calls_.size() == kMostCalls) return nullptr;
+  return &calls_.emplace_back(index, ToolCall{}).second;
+}
+
+Answer<Reply> ReplyParts::reply(FinishReason finish) {
+  Reply reply{std::move(text_), {}, usage, finish, model};
+  std::stable_sort(calls_.begin(), calls_.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [index, call] : calls_) {
+    if (call.id.empty()) call.id = fmt::format("call_{}", reply.tool_calls.size() + 1);
+    if (call.arguments.find_first_not_of(" \t\r\n") == std::string::npos) call.arguments = "{}";
+    if (call.name.empty())
+      return fail(FailureKind::kMalformedAnswer, "a tool call of the answer has no name",
+                  "ask again, or another model");
+    if (!parse_json(call.arguments).is_object()) {
+      return fail(FailureKind::kMalformedAnswer,
+                  fmt::format("the arguments of the model's call of '{}' are no JSON object",
+                              printable_text(call.name)),
+                  finish == FinishReason::kLength ? "the output tokens did not suffice; allow more"
+                                                  : "ask again, or another model");
+    }
+    reply.tool_calls.push_back(std::move(call));
+  }
+  if (!reply.tool_calls.empty() && finish == FinishReason::kEnd) reply.finish = FinishReason::kToolCalls;
+  return reply;
+}
+
+Failure malformed_answer(std::string_view what, const Server& server) {
+  return make_failure(
+      FailureKind::kMalformedAnswer,
+      fmt::format("the answer of {} is not what its protocol says: {}", server.name, what),
+      "is the address that of a server of this protocol? A gateway between may also alter answers");
+}
+
+Failure refused_answer(std::string_view why, const Server& server) {
+  std::string shown = server.key.redacted(why);
+  if (shown.size() > 300) shown = shown.substr(0, 300) + "…";
+  return make_failure(FailureKind::kRefused,
+                      fmt::format("'{}' refuses to answer{}{}", server.model, shown.empty() ? "" : ": ",
+                                  printable_text(shown)),
+                      "change what is asked");
+}
+
+}  // namespace kw::llm
