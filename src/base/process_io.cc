@@ -210,8 +210,13 @@ PumpResult ChildPipes::pump(const Command& command, pid_t child, const std::func
       stop_for(StopReason::kDeadline);
       break;
     }
-    // Without pidfd the end is noticed by looking every few milliseconds.
-    const double wait_ms = ended ? 0 : std::min(std::ceil(left * 1e3), pidfd ? 1e6 : 5.0);
+    if (!ended && command.cancel != nullptr && command.cancel->load(std::memory_order_relaxed)) {
+      stop_for(StopReason::kCancelled);
+      break;
+    }
+    // Without pidfd the end is noticed by looking every few milliseconds; a cancellation always is.
+    const double look_ms = !pidfd ? 5.0 : command.cancel != nullptr ? 50.0 : 1e6;
+    const double wait_ms = ended ? 0 : std::min(std::ceil(left * 1e3), look_ms);
     if (poll(fds, 4, static_cast<int>(wait_ms)) < 0 && errno != EINTR) {
       stop_for(StopReason::kDeadline);
       break;
@@ -280,6 +285,7 @@ std::string describe(const ProcessOutcome& outcome) {
                                      : fmt::format("killed by signal {}", outcome.signal);
     }
     case StopReason::kDeadline: return fmt::format("stopped after {:.1f} s: it did not end", outcome.wall_seconds);
+    case StopReason::kCancelled: return "stopped: cancelled";
     case StopReason::kOutputLimit: return "stopped: it wrote too much to its standard output or error";
     case StopReason::kCpuLimit: return fmt::format("stopped: it used {:.1f} s of processor time", outcome.cpu_seconds);
     case StopReason::kFileLimit: return "stopped: it wrote too large a file";

@@ -5,6 +5,7 @@
 // For programs that are not trusted use jail.h. Thread-safe: calls may run concurrently.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ struct Command {
   uint64_t stdout_limit_bytes = 16u << 20;                // more than this stops the program
   uint64_t stderr_limit_bytes = 16u << 20;
   double wall_seconds = 60;  // deadline; at most a day
+  const std::atomic<bool>* cancel = nullptr;  // set by another thread, it stops the program within a tenth of a second
   ProcessLimits limits;
 };
 
@@ -39,6 +41,7 @@ enum class StopReason {
   kExited,       // by itself: exit_code
   kSignalled,    // by a signal of its own making (a crash): signal
   kDeadline,     // wall_seconds passed
+  kCancelled,    // *cancel was set
   kOutputLimit,  // wrote more than stdout_limit_bytes or stderr_limit_bytes
   kCpuLimit,     // used more than limits.cpu_seconds
   kFileLimit,    // wrote a file larger than limits.file_bytes

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace kw {
 namespace {
 
@@ -39,6 +42,20 @@ TEST(Subprocess, EndsTheGroupAtTheDeadline) {
   const ProcessOutcome outcome = run({.argv = {"sh", "-c", "sleep 100 & echo started; wait"}, .wall_seconds = 0.2});
   EXPECT_EQ(outcome.reason, StopReason::kDeadline);
   EXPECT_EQ(outcome.out, "started\n");
+  EXPECT_LT(outcome.wall_seconds, 5);
+}
+
+TEST(Subprocess, EndsTheGroupWhenCancelled) {
+  std::atomic<bool> cancel = false;
+  std::thread other([&cancel] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    cancel = true;
+  });
+  const ProcessOutcome outcome = run({.argv = {"sh", "-c", "sleep 100 & wait"}, .cancel = &cancel});
+  other.join();
+  EXPECT_EQ(outcome.reason, StopReason::kCancelled);
+  EXPECT_EQ(describe(outcome), "stopped: cancelled");
+  EXPECT_GE(outcome.wall_seconds, 0.09);
   EXPECT_LT(outcome.wall_seconds, 5);
 }
 

@@ -106,6 +106,7 @@ Unrecordable unrecordable_of(const ProcessOutcome& outcome) {
   using Kind = Unrecordable::Kind;
   switch (outcome.reason) {
     case StopReason::kDeadline:
+    case StopReason::kCancelled:
     case StopReason::kCpuLimit: reason.kind = Kind::kTimeout; break;
     case StopReason::kOutputLimit:
     case StopReason::kFileLimit:
