@@ -86,7 +86,8 @@ Command llm_ask_command() {
             false,
             true,
             "",
-            "the model: openai:MODEL[@ADDRESS], anthropic:MODEL[@ADDRESS], replay:FILE or none",
+            "the model: openai:MODEL[@ADDRESS], anthropic:MODEL[@ADDRESS], command:SHELL WORDS, "
+            "mailbox:FOLDER, replay:FILE or none",
             {}},
            {"system", ArgumentKind::kPath, false, false, "", "a file with the system prompt", {}},
            {"transcript",

@@ -6,7 +6,6 @@
 namespace kw::llm {
 namespace {
 
-constexpr int kDeepest = 64;
 constexpr std::array<const char*, 4> kRoles = {"system", "user", "assistant", "tool"};
 constexpr std::array<const char*, 4> kFinishes = {"end", "length", "tool-calls", "stop-sequence"};
 
@@ -67,19 +66,6 @@ std::string differ(const std::string& path, const Json* a, const Json* b) {
 }
 
 }  // namespace
-
-Json parse_json(std::string_view text) {
-  const Json discarded(Json::value_t::discarded);
-  if (text.find('\0') != std::string_view::npos)
-    return discarded;  // the text would end there for the library
-  bool too_deep = false;
-  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDeepest;
-    return !too_deep;
-  };
-  Json json = Json::parse(text, watch, false);
-  return too_deep ? discarded : json;
-}
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 

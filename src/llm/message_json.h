@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_fields.h"  // parse_json: bounded in depth
 #include "llm/failure.h"
 #include "llm/message.h"
 
@@ -13,9 +14,6 @@ namespace kw::llm {
 
 using Json = nlohmann::json;
 
-// Discarded when it is no JSON, has a NUL byte, or is deeper than 64: JSON is compared and printed by
-// recursion.
-Json parse_json(std::string_view text);
 // On one line; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const Json& json);
 

@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "base/near_miss.h"
+#include "llm/command_provider.h"
 #include "llm/http_provider.h"
+#include "llm/mailbox.h"
 #include "llm/replay.h"
 
 namespace kw::llm {
 namespace {
 
 constexpr std::string_view kForms =
-    "one of openai:MODEL[@ADDRESS], anthropic:MODEL[@ADDRESS], replay:FILE, none";
+    "one of openai:MODEL[@ADDRESS], anthropic:MODEL[@ADDRESS], command:SHELL WORDS, mailbox:FOLDER, "
+    "replay:FILE, none";
 
 struct Vendor {
   std::string host, key_variable;
@@ -56,6 +59,15 @@ Answer<OpenProvider> open_provider(const std::string& spec, const Limits& limits
   if (kind == "none" && colon == spec.size()) return OpenProvider{open_none(), Key::unused(), {}, {}};
   if (!rest.empty()) {
     if (kind == "openai" || kind == "anthropic") return open_http(kind, rest, limits);
+    if (kind == "command") {
+      const Key key = Key::unused();
+      return OpenProvider{command_provider(rest, key, limits), key, {}, {}};
+    }
+    if (kind == "mailbox") {
+      auto mailbox = open_mailbox(rest, limits);
+      if (!mailbox) return fail(std::move(mailbox.error()));
+      return OpenProvider{std::move(*mailbox), Key::unused(), {}, {}};
+    }
     if (kind == "replay") {
       OpenProvider out{nullptr, Key::unused(), {}, rest};
       auto replay = open_replay(rest, out.notes);
@@ -64,7 +76,8 @@ Answer<OpenProvider> open_provider(const std::string& spec, const Limits& limits
       return out;
     }
   }
-  static const std::vector<std::string> kKinds = {"openai", "anthropic", "replay", "none"};
+  static const std::vector<std::string> kKinds = {"openai",  "anthropic", "command",
+                                                  "mailbox", "replay",    "none"};
   Failure failure = make_failure(FailureKind::kMisconfigured,
                                  fmt::format("'{}' names no language model", Key::unused().redacted(spec)),
                                  fmt::format("write {}", kForms));
