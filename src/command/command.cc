@@ -26,6 +26,7 @@ std::vector<Command> make_table() {
   append(table, plan_commands());
   append(table, device_commands());
   append(table, bundle_commands());
+  append(table, run_commands());
   table.push_back(asm_command());
   append(table, ptx_commands());
   table.push_back(nvcc_command());

@@ -80,6 +80,7 @@ Command problem_import_command();
 Command problem_torch_command();
 std::vector<Command> emu_commands();
 Command llm_ask_command();
+std::vector<Command> run_commands();
 Command nvcc_command();
 std::vector<Command> ptx_commands();
 Command doctor_command();
