@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "cli/interruption.h"
+#include "cli/stop_request.h"
 #include "command/command.h"
 
 namespace {
@@ -100,7 +101,10 @@ int run(const Command& command, Parsed& parsed) {
     std::fflush(stderr);
   };
   output.live = isatty(STDERR_FILENO) == 1;
+  const kw::cli::StopRequest stop(command.stops_when_asked);
+  output.stop = stop.flag();
   auto code = command.run(*invocation, output);
+  stop.pass_on();
   if (code) return *code;
   return interruption.begun() ? 2 : report(code.error());
 }

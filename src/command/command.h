@@ -6,6 +6,7 @@
 // Commands print through Output only. The table is constant; running two commands at once is fine.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,6 +52,7 @@ struct Output {
   std::function<void(std::string_view)> out;   // the answer
   std::function<void(std::string_view)> note;  // progress, for people
   bool live = false;                           // notes may be rewritten in place (a terminal)
+  const std::atomic<bool>* stop = nullptr;     // of commands that stop when asked: set when the user interrupts
 };
 
 struct Command {
@@ -60,6 +62,7 @@ struct Command {
   std::vector<Argument> arguments;
   Result<int> (*run)(const Invocation&, const Output&);
   bool works_in_temporary_folders = false;  // a face takes them away when the command is interrupted
+  bool stops_when_asked = false;            // it looks at Output::stop, and ends what it started itself
 };
 
 std::span<const Command> commands();

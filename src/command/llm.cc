@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -50,12 +51,14 @@ Result<int> ask(const Invocation& invocation, const Output& output) {
   KW_TRY(const auto request, make_request(invocation));
   llm::ModelOptions options;
   options.limits.total_seconds = invocation.real("seconds");
+  options.retry.attempts = static_cast<unsigned>(std::min<uint64_t>(invocation.integer("attempts"), 100));
   options.transcript = invocation.text("transcript");
   options.budget = std::make_shared<llm::Budget>(llm::BudgetTerms{});
   KW_TRY(const auto model, llm::Model::open(invocation.text("llm"), options));
   for (const std::string& note : model->notes()) output.note(note + "\n");
   const bool stream = invocation.flag("stream");
   llm::Listener listener;
+  listener.cancel = output.stop;
   if (stream) listener.on_text = [&](std::string_view text) { output.out(text); };
   listener.on_again = [&](const llm::Failure& failure) {
     output.note(fmt::format("{}; asking again{}\n", failure.message,
@@ -77,37 +80,18 @@ Result<int> ask(const Invocation& invocation, const Output& output) {
 Command llm_ask_command() {
   return {{"llm", "ask"},
           "ask a language model one question: whether a provider works",
-          "Examples: kw llm ask --llm openai:MODEL \"Say yes.\"      kw llm ask --llm "
-          "openai:qwen3:8b@http://localhost:11434/v1 - < prompt.md\n"
-          "Keys come from OPENAI_API_KEY, ANTHROPIC_API_KEY, KW_LLM_KEY or KW_LLM_KEY_FILE. "
-          "docs/formats/llm.md has every provider and what it needs.",
-          {{"llm",
-            ArgumentKind::kText,
-            false,
-            true,
-            "",
-            "the model: openai:MODEL[@ADDRESS], anthropic:MODEL[@ADDRESS], command:SHELL WORDS, "
-            "mailbox:FOLDER, replay:FILE or none",
-            {}},
+          "Examples: kw llm ask --llm openai:MODEL \"Say yes.\"      kw llm ask --llm openai:qwen3:8b@http://localhost:11434/v1 - < prompt.md\n"
+          "Keys come from OPENAI_API_KEY, ANTHROPIC_API_KEY, KW_LLM_KEY or KW_LLM_KEY_FILE. docs/formats/llm.md has every provider and what it needs.",
+          {{"llm", ArgumentKind::kText, false, true, "",
+            "the model: openai:MODEL[@ADDRESS], anthropic:MODEL[@ADDRESS], command:SHELL WORDS, mailbox:FOLDER, replay:FILE or none", {}},
            {"system", ArgumentKind::kPath, false, false, "", "a file with the system prompt", {}},
-           {"transcript",
-            ArgumentKind::kPath,
-            false,
-            false,
-            "",
-            "append the exchange to this file; replay:FILE gives it again",
-            {}},
+           {"transcript", ArgumentKind::kPath, false, false, "", "append the exchange to this file; replay:FILE gives it again", {}},
            {"max-output", ArgumentKind::kInteger, false, false, "8192", "output tokens at the most", {}},
            {"seconds", ArgumentKind::kReal, false, false, "", "how long one attempt may take", {}},
+           {"attempts", ArgumentKind::kInteger, false, false, "3", "how often to ask at the most when a server is busy, absent or cut off", {}},
            {"stream", ArgumentKind::kFlag, false, false, "", "print the answer as it comes", {}},
-           {"prompt",
-            ArgumentKind::kText,
-            true,
-            false,
-            "",
-            "the question; '-' or none: from standard input",
-            {}}},
-          ask};
+           {"prompt", ArgumentKind::kText, true, false, "", "the question; '-' or none: from standard input", {}}},
+          ask, false, true};
 }
 
 }  // namespace kw::command

@@ -72,8 +72,7 @@ Spending Budget::spent() const {
 
 Clock::time_point Budget::deadline() const {
   if (!terms_.wall_seconds) return Clock::time_point::max();
-  return start_ + std::chrono::duration_cast<Clock::duration>(
-                      std::chrono::duration<double>(std::min(*terms_.wall_seconds, 1e8)));
+  return after(start_, *terms_.wall_seconds);
 }
 
 std::string Budget::describe() const {

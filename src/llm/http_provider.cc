@@ -70,15 +70,13 @@ class HttpProvider : public Provider {
  public:
   HttpProvider(std::unique_ptr<Wire> wire, Url base, Server server, const Limits& limits)
       : wire_(std::move(wire)), base_(std::move(base)), server_(std::move(server)), limits_(limits) {
-    if (limits_.total_seconds <= 0) limits_.total_seconds = 900;
-    if (limits_.idle_seconds <= 0) limits_.idle_seconds = 120;
+    if (limits_.total_seconds <= 0) limits_.total_seconds = 1800;
+    // A model that reasons, or reads a long prompt on a CPU, is silent for minutes.
+    if (limits_.idle_seconds <= 0) limits_.idle_seconds = 600;
   }
 
   Answer<Reply> ask(const Request& request, const Call& call) override {
-    Patience patience = call.patience;
-    patience.deadline =
-        std::min(patience.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                       std::chrono::duration<double>(limits_.total_seconds)));
+    const Patience patience = call.patience.within(limits_.total_seconds);
     Receiver receiver(*wire_, limits_, call.on_text);
     Post request_out{base_, wire_->headers(server_.key), wire_->body(request)};
     request_out.url.path += wire_->path();

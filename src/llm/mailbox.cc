@@ -130,10 +130,7 @@ class Mailbox : public Provider {
   }
 
   Answer<Reply> await(uint64_t number, const Request& request, const Patience& given) const {
-    Patience patience = given;
-    patience.deadline =
-        std::min(patience.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                       std::chrono::duration<double>(limits_.total_seconds)));
+    const Patience patience = given.within(limits_.total_seconds);
     const std::string problem = path(number, "problem.md");
     std::map<std::string, std::pair<Stamp, int>> seen;  // and how often so
     while (true) {

@@ -90,13 +90,13 @@ void Model::learn(size_t bytes, const Usage& usage) {
 }
 
 Answer<Reply> Model::attempt_once(const Request& request, size_t bytes, const Listener& listener,
-                                  bool first) {
+                                  unsigned& asked) {
   std::optional<Budget::Reservation> reserved;
   Call call;
   call.patience.cancel = listener.cancel;
   if (options_.budget) {
     auto reservation = options_.budget->reserve({input_tokens(bytes), request.max_output_tokens, true},
-                                                options_.prices, first);
+                                                options_.prices, asked == 0);
     if (!reservation) return fail(std::move(reservation.error()));
     reserved = *reservation;
     call.patience.deadline = options_.budget->deadline();
@@ -106,6 +106,7 @@ Answer<Reply> Model::attempt_once(const Request& request, size_t bytes, const Li
     streamed += text.size();
     if (listener.on_text) listener.on_text(text);
   };
+  ++asked;
   auto reply = opened_.provider->ask(request, call);
   Usage used;
   if (reply) {
@@ -113,7 +114,7 @@ Answer<Reply> Model::attempt_once(const Request& request, size_t bytes, const Li
       reply->usage = {input_tokens(bytes), output_tokens(reply_bytes(*reply)), true};
     learn(bytes, reply->usage);
     used = reply->usage;
-  } else if (may_have_cost(reply.error().kind)) {
+  } else if (streamed > 0 || may_have_cost(reply.error().kind)) {
     used = {input_tokens(bytes), output_tokens(streamed), true};
   }
   if (reserved) options_.budget->settle(*reserved, used, options_.prices);
@@ -126,33 +127,38 @@ Answer<Reply> Model::attempt_once(const Request& request, size_t bytes, const Li
 }
 
 Answer<Reply> Model::attempts(const Request& request, const Json& json, const Listener& listener,
-                              unsigned& attempt) {
+                              unsigned& asked) {
   const size_t bytes = json_text(json).size();
   const uint64_t exchange = exchanges_.fetch_add(1);
   Patience patience{options_.budget ? options_.budget->deadline() : Clock::time_point::max(),
                     listener.cancel};
-  for (attempt = 1;; ++attempt) {
+  std::string before;  // why it is asked again
+  while (true) {
     if (patience.cancelled()) return fail(FailureKind::kCancelled, "cancelled before the model was asked");
-    auto reply = attempt_once(request, bytes, listener, attempt == 1);
+    auto reply = attempt_once(request, bytes, listener, asked);
     if (reply) return reply;
     Failure& failure = reply.error();
-    const std::optional<double> wait = wait_before_again(options_.retry, failure, attempt, exchange);
+    const auto asked_note = [&] { return fmt::format("asked {} time{}", asked, asked == 1 ? "" : "s"); };
+    const std::optional<double> wait = wait_before_again(options_.retry, failure, asked, exchange);
     if (!wait) {
       if (failure.retriable && failure.retry_after_seconds > options_.retry.longest_asked_seconds) {
         failure.notes.push_back(fmt::format("the server asks to wait {:.0f} s", failure.retry_after_seconds));
       }
-      if (attempt > 1) failure.notes.push_back(fmt::format("asked {} times", attempt));
+      if (failure.kind == FailureKind::kBudgetSpent && !before.empty())
+        failure.notes.push_back("before that: " + before);
+      if (asked > 1) failure.notes.push_back(asked_note());
       return reply;
     }
     if (patience.deadline != Clock::time_point::max() && *wait >= patience.seconds_left()) {
-      failure.notes.push_back(
-          fmt::format("asked {} time{}; the budget's wall time does not allow waiting another {:.1f} s",
-                      attempt, attempt == 1 ? "" : "s", *wait));
+      failure.notes.push_back(fmt::format(
+          "{}; the budget's wall time does not allow waiting another {:.1f} s", asked_note(), *wait));
       return reply;
     }
     if (listener.on_again) listener.on_again(failure);
-    if (!wait_for(*wait, patience))
-      return fail(FailureKind::kCancelled, "cancelled while waiting to ask again: " + failure.message);
+    before = failure.message;
+    if (!wait_for(*wait, patience)) {
+      return fail(FailureKind::kCancelled, "cancelled while waiting to ask again: " + before);
+    }
   }
 }
 
@@ -162,10 +168,8 @@ Answer<Reply> Model::ask(const Request& request, const Listener& listener) {
   Exchange exchange{to_json(request), Reply{}, spec_, 0, 0};
   auto reply = attempts(request, exchange.request, listener, exchange.attempts);
   // What never reached the provider is no exchange: a replay does not meet it again.
-  const bool asked =
-      reply || exchange.attempts > 1 ||
-      (reply.error().kind != FailureKind::kBudgetSpent && reply.error().kind != FailureKind::kReplayDiffers);
-  if (!transcript_ || !asked) return reply;
+  const bool reached = exchange.attempts > 0 && (reply || reply.error().kind != FailureKind::kReplayDiffers);
+  if (!transcript_ || !reached) return reply;
   if (reply) {
     exchange.outcome = *reply;
   } else {

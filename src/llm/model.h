@@ -46,9 +46,8 @@ class Model {
  private:
   Model(std::string spec, const ModelOptions& options, OpenProvider opened)
       : spec_(std::move(spec)), options_(options), opened_(std::move(opened)) {}
-  Answer<Reply> attempts(const Request& request, const Json& json, const Listener& listener,
-                         unsigned& attempt);
-  Answer<Reply> attempt_once(const Request& request, size_t bytes, const Listener& listener, bool first);
+  Answer<Reply> attempts(const Request& request, const Json& json, const Listener& listener, unsigned& asked);
+  Answer<Reply> attempt_once(const Request& request, size_t bytes, const Listener& listener, unsigned& asked);
   uint64_t input_tokens(size_t bytes) const;
   void learn(size_t bytes, const Usage& usage);
 

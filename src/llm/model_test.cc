@@ -123,11 +123,15 @@ TEST(Model, WallBudgetEndsACall) {
   ModelOptions options = quick();
   options.limits.idle_seconds = 10;
   options.budget = std::make_shared<Budget>(BudgetTerms{.wall_seconds = 0.15});
+  const TempDir folder = *TempDir::create();
+  options.transcript = folder / "t";
   const auto model = model_of(server, options);
   EXPECT_EQ(kind_of(model->ask(question("q"))), "budget-spent");
+  EXPECT_EQ(read_transcript(options.transcript)->exchanges.size(), 1u);
   const auto next = model->ask(question("q"));
   EXPECT_EQ(kind_of(next), "budget-spent");
   EXPECT_NE(next.error().message.find("wall time"), std::string::npos);
+  EXPECT_EQ(read_transcript(options.transcript)->exchanges.size(), 1u);  // that one never left
 }
 
 TEST(Model, StopsBeforeACallThatCannotBeAfforded) {

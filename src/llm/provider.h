@@ -22,8 +22,13 @@ struct Patience {
 
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
   double seconds_left() const { return std::chrono::duration<double>(deadline - Clock::now()).count(); }
+  // The same, but no longer than `seconds` from now.
+  Patience within(double seconds) const;
   bool over() const { return cancelled() || Clock::now() >= deadline; }
 };
+
+// `seconds` after `start`; as good as never when that is more than three years.
+Clock::time_point after(Clock::time_point start, double seconds);
 
 // Waits `seconds`, or until patience is over; true when the time passed in full.
 bool wait_for(double seconds, const Patience& patience);
@@ -34,7 +39,7 @@ struct Limits {
   double total_seconds = 0;  // for one attempt
   double idle_seconds = 0;   // without a single byte from the server
   double connect_seconds = 20;
-  uint64_t reply_bytes = 16u << 20;  // as they come from the server
+  uint64_t reply_bytes = 64u << 20;  // as they come from the server, a few hundred per token of a stream
   uint64_t line_bytes = 4u << 20;    // of a stream
 };
 

@@ -68,7 +68,8 @@ Answer<std::unique_ptr<Provider>> open_replay(const std::string& path, std::vect
   // An exchange that was given up has no outcome that could be had again.
   std::erase_if(recorded->exchanges, [](const Exchange& each) {
     const Failure* failure = std::get_if<Failure>(&each.outcome);
-    return failure != nullptr && failure->kind == FailureKind::kCancelled;
+    return failure != nullptr &&
+           (failure->kind == FailureKind::kCancelled || failure->kind == FailureKind::kBudgetSpent);
   });
   return std::make_unique<Replay>(path, std::move(recorded->exchanges));
 }

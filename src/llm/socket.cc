@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "base/unique_fd.h"
@@ -51,14 +52,20 @@ Answer<Addresses> resolve(const std::string& host, uint16_t port, double seconds
 
   hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
   const auto lookup = std::make_shared<Lookup>();
-  std::thread([lookup, host, service, hints] {
+  const auto look = [lookup, host, service, hints] {
     addrinfo* found = nullptr;
     const int error = getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
     const std::lock_guard lock(lookup->mutex);
     lookup->found = found;
     lookup->error = error;
     lookup->ended = true;
-  }).detach();
+  };
+  try {
+    std::thread(look).detach();
+  } catch (const std::system_error&) {
+    return fail(FailureKind::kUnreachable, fmt::format("no thread can be had to look {} up", host),
+                "are there too many threads?");
+  }
   const Clock::time_point start = Clock::now();
   while (true) {
     {
@@ -174,17 +181,6 @@ Answer<std::unique_ptr<ByteStream>> connect_to(const std::string& host, uint16_t
   }
   return fail(FailureKind::kUnreachable, fmt::format("cannot connect to {} port {}: {}", host, port, reason),
               "is the server running, and is the address right? Behind a proxy set HTTPS_PROXY");
-}
-
-bool wait_for(double seconds, const Patience& patience) {
-  const Clock::time_point start = Clock::now();
-  while (true) {
-    const double left = seconds - std::chrono::duration<double>(Clock::now() - start).count();
-    if (left <= 0) return true;
-    if (patience.over()) return false;
-    std::this_thread::sleep_for(std::chrono::duration<double>(
-        std::min({left, kLookSeconds, std::max(patience.seconds_left(), 0.0)})));
-  }
 }
 
 }  // namespace kw::llm

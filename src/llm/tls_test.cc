@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/file.h"
 #include "llm/http_provider.h"
@@ -16,28 +17,29 @@ namespace kw::llm {
 namespace {
 
 struct Identity {
-  EVP_PKEY* key;
-  X509* certificate;
+  std::shared_ptr<EVP_PKEY> key;
+  std::shared_ptr<X509> certificate;
   std::string pem;
 };
 
 // Signed by itself, for `names` like "DNS:localhost,IP:127.0.0.1".
 Identity make_identity(const char* names) {
-  Identity out{EVP_EC_gen("P-256"), X509_new(), ""};
-  X509_set_version(out.certificate, 2);
-  ASN1_INTEGER_set(X509_get_serialNumber(out.certificate), 1);
-  X509_gmtime_adj(X509_getm_notBefore(out.certificate), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(out.certificate), 3600);
-  X509_set_pubkey(out.certificate, out.key);
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(out.certificate), "CN", MBSTRING_ASC,
+  Identity out{{EVP_EC_gen("P-256"), EVP_PKEY_free}, {X509_new(), X509_free}, ""};
+  X509* certificate = out.certificate.get();
+  X509_set_version(certificate, 2);
+  ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
+  X509_set_pubkey(certificate, out.key.get());
+  X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
                              reinterpret_cast<const unsigned char*>("test"), -1, -1, 0);
-  X509_set_issuer_name(out.certificate, X509_get_subject_name(out.certificate));
+  X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
   X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names);
-  X509_add_ext(out.certificate, extension, -1);
+  X509_add_ext(certificate, extension, -1);
   X509_EXTENSION_free(extension);
-  X509_sign(out.certificate, out.key, EVP_sha256());
+  X509_sign(certificate, out.key.get(), EVP_sha256());
   BIO* text = BIO_new(BIO_s_mem());
-  PEM_write_bio_X509(text, out.certificate);
+  PEM_write_bio_X509(text, certificate);
   char* data = nullptr;
   const long size = BIO_get_mem_data(text, &data);
   out.pem.assign(data, static_cast<size_t>(size));
@@ -48,8 +50,8 @@ Identity make_identity(const char* names) {
 ScriptedServer::Scene tls_scene(const Identity& identity, const std::string& answer, bool say_goodbye) {
   return [identity, answer, say_goodbye](Visitor& visitor) {
     SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-    SSL_CTX_use_certificate(context, identity.certificate);
-    SSL_CTX_use_PrivateKey(context, identity.key);
+    SSL_CTX_use_certificate(context, identity.certificate.get());
+    SSL_CTX_use_PrivateKey(context, identity.key.get());
     SSL* ssl = SSL_new(context);
     SSL_set_fd(ssl, visitor.fd());
     if (SSL_accept(ssl) == 1) {

@@ -5,14 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "base/file.h"
 #include "base/jail.h"
@@ -207,6 +210,28 @@ TEST(Interrupted, AJudgeTakesItsTemporaryFoldersAlong) {
     EXPECT_EQ(outcome->exit_code, number == SIGINT ? 0 : 128 + number) << outcome->err;
     EXPECT_TRUE(fs::is_empty(temporary->path())) << fs::directory_iterator(temporary->path())->path();
   }
+}
+
+TEST(Interrupted, AProgramThatIsAskedEndsWithItsChildren) {
+  auto place = TempDir::create();
+  ASSERT_TRUE(place);
+  Command command;
+  command.argv = {"/bin/sh", "-c",
+                  "\"$0\" llm ask --llm \"command:sleep 100 & echo \\$! > $1/pid; wait\" hello & while [ ! -s $1/pid ]; do sleep 0.01; done; kill -TERM $!; wait $!",
+                  KW_PROGRAM, place->path()};
+  const auto outcome = run_process(command);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->exit_code, 128 + SIGTERM) << outcome->err;
+  // The child is dead when its memory is gone, though nobody may have waited for it.
+  const std::string statm = "/proc/" + std::to_string(std::stoi(*read_file(*place / "pid"))) + "/statm";
+  std::string pages = "?";
+  for (int i = 0; i < 200 && !(pages.empty() || pages == "0"); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    pages.clear();
+    std::ifstream file(statm);
+    file >> pages;
+  }
+  EXPECT_TRUE(pages.empty() || pages == "0") << pages;
 }
 
 // What a judge that is killed leaves, whenever that is, the next one takes away; cache and evidence stay whole.
