@@ -229,6 +229,11 @@ void vary(uint64_t seeds) {
   }
   for (const uint32_t patience : {4u, 8u, 16u, 32u, 64u, 1000000u})
     add("patience", patience, {.patience = patience}, Strategy::kMcts, now);
+  for (const Strategy strategy : {Strategy::kGreedy, Strategy::kBestOfN}) {
+    const double from = score(landscapes, {}, strategy);
+    for (const double trust : {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0})
+      add(fmt::format("trust ({})", search::name(strategy)).c_str(), trust, {.trust = trust}, strategy, from);
+  }
   const double chains = score(landscapes, {}, Strategy::kBestOfN);
   for (const uint32_t chain : {1u, 4u, 8u, 16u, 32u, 64u})
     add("chain (best-of-n)", chain, {.chain = chain}, Strategy::kBestOfN, chains);

@@ -86,14 +86,12 @@ class Walk {
       highest = score;
     };
     for (const NodeId id : node.children)
-      if (open_[id]) consider(id, value(tree_[id]), strength_of(tree_[id].proposal), visits(tree_[id]));
+      if (open_[id]) consider(id, value(tree_[id]), advice_at(tree_[id]), visits(tree_[id]));
     if (!tree_.has_room(parent)) return best;
     const auto children = static_cast<double>(node.children.size());
     const double most = constants_.width * std::pow(visits(node), constants_.growth);
     if (best && children >= most) return best;
-    double advice = node.waiting.empty() ? 0.5 : 0;
-    for (const Proposal& p : node.waiting) advice = std::max(advice, strength_of(p));
-    consider(parent, usable(*node.outcome) ? scale_(node.reward) : 0, advice, children);
+    consider(parent, usable(*node.outcome) ? scale_(node.reward) : 0, advice_at(node), children);
     return best;
   }
 
@@ -107,8 +105,12 @@ class Walk {
   static double visits(const Node& node) {
     return static_cast<double>(node.tally.evaluated) + node.tally.in_flight;
   }
-  double strength_of(const Proposal& p) const {
-    return strength(memory_, p.idea, p.priority, constants_.trust);
+  // The strength of the best proposal that waits at the node; where none does, nothing is known.
+  double advice_at(const Node& node) const {
+    double most = node.waiting.empty() ? 0.5 : 0;
+    for (const Proposal& p : node.waiting)
+      most = std::max(most, strength(memory_, p.idea, p.priority, constants_.trust));
+    return most;
   }
 
   const Tree& tree_;

@@ -6,12 +6,12 @@
 //
 //     value + exploration · sqrt(ln(1 + n) / (1 + tried)) + advice · strength / (1 + tried)
 //
-// Of a child, `tried` is what was evaluated below it, value = greed · (best below) + (1 - greed) · (mean
-// below). Of one more child, `tried` is the number of those there are, value that of the node itself,
-// strength that of the best proposal waiting. So branching is asymmetric: a node that is fast, or has strong
-// advice, gets more children. Rewards are log-speedups scaled to the root's and the best's; dead ends and
-// evaluations in flight count 0 in the mean. A subtree is closed after `patience` evaluations in a row that
-// gave nothing better; when all are closed, patience doubles.
+// Of a child, `tried` is what was evaluated below it and value = greed · (best below) + (1 - greed) · (mean
+// below). Of one more child, `tried` is the number of those there are and value that of the node itself.
+// Strength is that of the best proposal that waits at the child, or at the node. So branching is asymmetric:
+// a node that is fast, or has strong advice, gets more children. Rewards are log-speedups scaled to the
+// root's and the best's; dead ends and evaluations in flight count 0 in the mean. A subtree is closed after
+// `patience` evaluations in a row that gave nothing better; when all are closed, patience doubles.
 //
 // kGreedy: from the best node that has room.
 //

@@ -12,7 +12,6 @@ void count(Tally& tally, bool works, double reward) {
   --tally.in_flight;
   ++tally.evaluated;
   const bool gains = works && (tally.usable == 0 || reward > tally.best);
-  tally.dead_ends_in_a_row = works ? 0 : tally.dead_ends_in_a_row + 1;
   tally.idle_in_a_row = gains ? 0 : tally.idle_in_a_row + 1;
   if (!works) return;
   tally.best = tally.usable == 0 ? reward : std::max(tally.best, reward);

@@ -20,9 +20,8 @@ struct Tally {
   uint32_t usable = 0;
   double sum = 0;   // of the rewards of those usable
   double best = 0;  // the highest of them; meaningless while usable is 0
-  // Evaluations since one was faster than all before it in this subtree; of dead ends and slower ones apart.
-  uint32_t dead_ends_in_a_row = 0;
-  uint32_t idle_in_a_row = 0;
+  uint32_t idle_in_a_row =
+      0;  // evaluations since one was better than all before it: dead ends, and merely slower
 };
 
 struct Node {

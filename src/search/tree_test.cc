@@ -22,7 +22,6 @@ Tally tally_of(const Tree& tree, NodeId top, const std::vector<NodeId>& settled)
     ++out.evaluated;
     const bool works = usable(*tree[id].outcome);
     const bool gains = works && (out.usable == 0 || tree[id].reward > out.best);
-    out.dead_ends_in_a_row = works ? 0 : out.dead_ends_in_a_row + 1;
     out.idle_in_a_row = gains ? 0 : out.idle_in_a_row + 1;
     if (gains) out.best = tree[id].reward;
     if (works) out.sum += tree[id].reward;
@@ -67,7 +66,6 @@ TEST(Tree, KnowsOfEachSubtreeWhatIsInIt) {
       if (want.usable > 0) {
         EXPECT_EQ(got.best, want.best);
       }
-      EXPECT_EQ(got.dead_ends_in_a_row, want.dead_ends_in_a_row);
       EXPECT_EQ(got.idle_in_a_row, want.idle_in_a_row);
       uint32_t below = tree[id].outcome ? 1 : 0;
       for (const NodeId child : tree[id].children) below += tree[child].tally.evaluated;
