@@ -48,32 +48,38 @@ Result<int64_t> number(Database& database, std::string_view sql) {
   return *value;
 }
 
+// 0 for a new one. Errors as migrate().
+Result<int64_t> version_of(Database& database) {
+  KW_TRY(const int64_t version, number(database, "PRAGMA user_version"));
+  KW_TRY(const int64_t application, number(database, "PRAGMA application_id"));
+  KW_TRY(const int64_t tables, number(database, "SELECT count(*) FROM sqlite_schema"));
+  if (application != kApplication && (application != 0 || version != 0 || tables != 0))
+    return fail(Error{ErrorCode::kInvalid,
+                      fmt::format("{} is a database of another program", database.path()),
+                      {},
+                      {},
+                      {"name another folder with KW_STORE"}});
+  if (version > newest_version())
+    return fail(Error{ErrorCode::kUnsupported,
+                      fmt::format("{} was written by a newer kw: its version is {}, this program knows {}",
+                                  database.path(), version, newest_version()),
+                      {},
+                      {},
+                      {"use that kw, or name another folder with KW_STORE"}});
+  if (version < 0) return fail(ErrorCode::kInvalid, "{}: its version is {}", database.path(), version);
+  return version;
+}
+
 }  // namespace
 
 int64_t newest_version() { return std::size(kMigrations); }
 
 Status migrate(Database& database) {
+  KW_TRY(const int64_t version, version_of(database));
+  if (version == newest_version()) return {};
   return database.transaction(Database::Access::kWrite, [&]() -> Status {
-    KW_TRY(const int64_t version, number(database, "PRAGMA user_version"));
-    KW_TRY(const int64_t application, number(database, "PRAGMA application_id"));
-    KW_TRY(const int64_t tables, number(database, "SELECT count(*) FROM sqlite_schema"));
-    if (application != kApplication && (application != 0 || version != 0 || tables != 0))
-      return fail(Error{ErrorCode::kInvalid,
-                        fmt::format("{} is a database of another program", database.path()),
-                        {},
-                        {},
-                        {"name another folder with KW_STORE"}});
-    if (version > newest_version())
-      return fail(Error{ErrorCode::kUnsupported,
-                        fmt::format("{} was written by a newer kw: its version is {}, this program knows {}",
-                                    database.path(), version, newest_version()),
-                        {},
-                        {},
-                        {"use that kw, or name another folder with KW_STORE"}});
-    if (version < 0) return fail(ErrorCode::kInvalid, "{}: its version is {}", database.path(), version);
     for (int64_t next = version; next < newest_version(); ++next)
       KW_TRY_VOID(database.script(kMigrations[next]));
-    if (version == newest_version()) return {};
     return database.script(
         fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, newest_version()));
   });

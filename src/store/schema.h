@@ -6,8 +6,8 @@
 
 namespace kw::store {
 
-// Brings the database, new or old, to the newest version, in one transaction. Errors: kUnsupported for one
-// that a newer program made, kInvalid for one of another program.
+// Brings the database, new or old, to the newest version, in one transaction. No other process may do so at
+// the same time. Errors: kUnsupported for one that a newer program made, kInvalid for one of another program.
 Status migrate(Database& database);
 
 int64_t newest_version();

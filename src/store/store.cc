@@ -22,6 +22,8 @@ namespace kw::store {
 namespace {
 
 constexpr int kPatienceMs = 30'000;  // with other processes
+constexpr const char* kYours =
+    "the folder and what is in it must be yours to write: or name another with KW_STORE";
 
 int64_t now_ms() {
   using namespace std::chrono;
@@ -33,12 +35,8 @@ Result<UniqueFd> alone_in(const std::string& folder) {
   const std::string path = folder + "/store.lock";
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!fd)
-    return fail(
-        Error{ErrorCode::kIo,
-              fmt::format("cannot open {}: {}", path, std::strerror(errno)),
-              {},
-              {},
-              {"the folder and what is in it must be yours to write: or name another with KW_STORE"}});
+    return fail(Error{
+        ErrorCode::kIo, fmt::format("cannot open {}: {}", path, std::strerror(errno)), {}, {}, {kYours}});
   const int64_t until = now_ms() + kPatienceMs;
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -75,7 +73,11 @@ Result<std::string> store_folder() {
 }
 
 Result<Store> Store::open(const std::string& folder) {
-  KW_TRY_VOID(make_folder(folder + "/objects"));
+  if (auto made = make_folder(folder + "/objects"); !made) {
+    made.error().notes.push_back(kYours);
+    return tl::unexpected(std::move(made).error());
+  }
+  KW_TRY_VOID(sync_folder(folder));
   KW_TRY(const UniqueFd alone, alone_in(folder));
   sweep_unfinished(folder + "/objects");
   KW_TRY(Database database, Database::open(folder + "/store.db", kPatienceMs));

@@ -98,8 +98,11 @@ TEST_F(TroubleTest, ADatabaseThatSomebodyHolds) {
 
 TEST_F(TroubleTest, AFolderThatIsNoFolder) {
   ASSERT_TRUE(write_file(folder / "file", ""));
-  EXPECT_FALSE(Store::open(folder / "file"));
-  EXPECT_FALSE(Store::open("/proc/nothing/here"));
+  for (const std::string& place : {folder / "file", std::string("/proc/nothing/here")}) {
+    const auto store = Store::open(place);
+    ASSERT_FALSE(store);
+    expect_remedy(store.error(), ErrorCode::kIo);
+  }
 }
 
 // In a child, as a user who may not write there when this one is root.
