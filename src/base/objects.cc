@@ -13,7 +13,7 @@ std::string place_of(const std::string& folder, const std::string& hash) {
 }  // namespace
 
 Result<std::string> put_object(const std::string& folder, std::string_view bytes) {
-  const std::string hash = hash_hex(bytes);
+  std::string hash = hash_hex(bytes);
   const std::string place = place_of(folder, hash);
   if (const auto there = read_file(place, bytes.size()); there && *there == bytes) return hash;
   KW_TRY_VOID(write_file(place, bytes));

@@ -6,7 +6,6 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <system_error>
 
 #include "base/check.h"
 #include "base/rng.h"
@@ -163,14 +162,10 @@ class Run {
   template <typename Task>
   void start(Task task) {
     ++step_;
-    if (options_.in_flight > 1) {
-      try {
-        in_flight_.push_back(std::async(std::launch::async, task));
-        return;
-      } catch (const std::system_error&) {  // no thread to be had: later, by this one
-      }
-    }
-    in_flight_.push_back(std::async(std::launch::deferred, task));
+    // Both: where the machine has no thread to give, this one does it when its turn comes.
+    const auto how =
+        options_.in_flight > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
+    in_flight_.push_back(std::async(how, std::move(task)));
   }
 
   Result<Event> recorded(Event event) {

@@ -31,7 +31,7 @@ struct TroubleTest : testing::Test {
 void expect_remedy(const Error& error, ErrorCode code) {
   EXPECT_EQ(error.code, code) << error.message;
   EXPECT_FALSE(error.notes.empty()) << error.message;
-  EXPECT_NE(error.message.find("/"), std::string::npos) << "the place: " << error.message;
+  EXPECT_NE(error.message.find('/'), std::string::npos) << "the place: " << error.message;
 }
 
 TEST_F(TroubleTest, WhatIsNoDatabase) {
