@@ -9,7 +9,7 @@ say() { echo "setup: $*"; }
 
 # --- system packages ---------------------------------------------------------------------------------------------
 wanted=(cmake ninja-build make git python3 libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev
-        libsqlite3-dev libssl-dev libtomlplusplus-dev libxxhash-dev libgtest-dev librapidcheck-dev libbenchmark-dev)
+        libsqlite3-dev libssl-dev libre2-dev libtomlplusplus-dev libxxhash-dev libgtest-dev librapidcheck-dev libbenchmark-dev)
 
 gcc_major() { "$1" -dumpversion 2>/dev/null | cut -d. -f1; }
 if [ "$(gcc_major g++ || true)" != "" ] && [ "$(gcc_major g++)" -ge 12 ]; then
