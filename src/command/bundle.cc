@@ -93,7 +93,9 @@ Result<int> worker(const Invocation& invocation, const Output& output) {
   } else {
     // In a process of its own: a kernel may hang the GPU, or make this process unable to use it.
     KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu", "--number", invocation.text("gpu")}}));
-    if (options.time) options.process_spread = device::stored_process_spread(options.gpu->capabilities().name);
+    if (options.time) {
+      KW_TRY(options.process_spread, device::stored_process_spread(options.gpu->capabilities().name));
+    }
   }
   KW_TRY(const judge::Suite suite, judge::work(bundle, invocation.text("out"), options, progress_to(output)));
   return finish_suite(suite, invocation, output);

@@ -23,7 +23,9 @@ Result<judge::Options> options_of(const Invocation& invocation) {
     KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
   }
   options.time = invocation.flag("time");
-  if (options.gpu && options.time) options.process_spread = device::stored_process_spread(options.gpu->capabilities().name);
+  if (options.gpu && options.time) {
+    KW_TRY(options.process_spread, device::stored_process_spread(options.gpu->capabilities().name));
+  }
   options.energy = invocation.flag("energy");
   options.unsealed = invocation.flag("unsealed");
   const std::string against = invocation.text("against");

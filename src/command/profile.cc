@@ -57,7 +57,7 @@ Result<int> run(const Invocation& invocation, const Output& output) {
     if (unknown) return fail(ErrorCode::kIo, "this program cannot tell its own file: {}", unknown.message());
     options.replay = {own, "device", "replay"};
   }
-  options.calibration = device::stored_calibration(options.target);
+  KW_TRY(options.calibration, device::stored_calibration(options.target));
   KW_TRY(const auto profile, profile::profile(problem, invocation.text("candidate"), options));
   output.out(invocation.flag("json") ? profile::to_json(profile) : profile::page(profile));
   return 0;

@@ -159,6 +159,34 @@ Result<std::string> place_of(std::string device) {
   return cache + "/devices/" + device + ".json";
 }
 
+// What no GPU of this or the next ten years exceeds: a file that says more was not measured.
+bool is_plausible(const Rate& rate) {
+  const std::pair<double, double> range = rate.unit == "B/s" ? std::pair{1e9, 1e15} : rate.unit == "op/s" ? std::pair{1e9, 1e18} : rate.unit == "Hz" ? std::pair{1e7, 1e11} : std::pair{1e-8, 1e-1};
+  return rate.median >= range.first && rate.median <= range.second;
+}
+
+// The one that was written last of those that are `wanted`.
+Result<std::optional<Calibration>> latest(const std::function<bool(const Calibration&)>& wanted) {
+  KW_TRY(const std::string cache, cache_folder());
+  std::optional<Calibration> found;
+  fs::file_time_type newest{};
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache + "/devices", ignored)) {
+    const std::string path = entry.path().string();
+    if (entry.path().extension() != ".json") continue;
+    Result<Calibration> calibration = read_file(path, 1 << 20).and_then([&](const std::string& text) { return calibration_of(text, path); });
+    if (!calibration) {
+      calibration.error().notes.push_back("remove that file, or write it anew: kw device calibrate");
+      return tl::unexpected(std::move(calibration.error()));
+    }
+    const fs::file_time_type written = entry.last_write_time(ignored);
+    if (!wanted(*calibration) || (found && written < newest)) continue;
+    found = std::move(*calibration);
+    newest = written;
+  }
+  return found;
+}
+
 }  // namespace
 
 const Rate* Calibration::best(std::string_view name) const {
@@ -200,7 +228,7 @@ Result<Calibration> calibration_of(std::string_view text, const std::string& fil
       each.at("calls").get_to(rate.calls);
       if (each.at("specified").is_number()) each.at("specified").get_to(rate.specified);
       each.at("specified_by").get_to(rate.specified_by);
-      if (!(std::isfinite(rate.median) && rate.median > 0)) return fail(ErrorCode::kInvalid, "{}: the rate of {} is none", file, rate.name);
+      if (!is_plausible(rate)) return fail(ErrorCode::kInvalid, "{}: no GPU has a rate of {} {} of {}", file, rate.median, rate.unit, rate.name);
       out.rates.push_back(std::move(rate));
     }
     if (json.contains("between_processes") && !json["between_processes"].is_null()) {
@@ -223,31 +251,14 @@ Result<std::string> store(const Calibration& calibration) {
   return path;
 }
 
-std::optional<Calibration> stored_calibration(std::string_view target) {
-  const auto cache = cache_folder();
-  if (!cache) return std::nullopt;
-  std::optional<Calibration> found;
-  fs::file_time_type latest{};
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(*cache + "/devices", ignored)) {
-    if (entry.path().extension() != ".json") continue;
-    const auto text = read_file(entry.path().string(), 1 << 20);
-    if (!text) continue;
-    auto calibration = calibration_of(*text, entry.path().string());
-    const fs::file_time_type written = entry.last_write_time(ignored);
-    const int number = Calibrator::number_of(target);
-    if (!calibration || number == 0 || Calibrator::number_of(calibration->target) != number || (found && written < latest)) continue;
-    found = std::move(*calibration);
-    latest = written;
-  }
-  return found;
+Result<std::optional<Calibration>> stored_calibration(std::string_view target) {
+  const int number = Calibrator::number_of(target);
+  return latest([number](const Calibration& each) { return number != 0 && Calibrator::number_of(each.target) == number; });
 }
 
-std::optional<ProcessSpread> stored_process_spread(const std::string& device) {
-  const auto path = place_of(device.substr(0, device.rfind(" (")));
-  const auto text = path ? read_file(*path, 1 << 20) : path;
-  const auto calibration = text ? calibration_of(*text, *path) : tl::unexpected(text.error());
-  return calibration && fmt::format("{} ({})", calibration->device, calibration->target) == device ? calibration->between_processes : std::nullopt;
+Result<std::optional<ProcessSpread>> stored_process_spread(std::string_view device) {
+  KW_TRY(const auto calibration, latest([device](const Calibration& each) { return fmt::format("{} ({})", each.device, each.target) == device; }));
+  return calibration ? calibration->between_processes : std::nullopt;
 }
 
 }  // namespace kw::device

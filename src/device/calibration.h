@@ -35,9 +35,9 @@ std::string to_json(const Calibration& calibration);   // schema kernelwright/ca
 Result<Calibration> calibration_of(std::string_view json, const std::string& file);
 // Where it went.
 Result<std::string> store(const Calibration& calibration);
-// The latest for a GPU of this architecture: sm_90a is one with sm_90. None when none is there or readable.
-std::optional<Calibration> stored_calibration(std::string_view target);
+// The latest for a GPU of this architecture: sm_90a is one with sm_90. None when none is there. An error: one of any GPU cannot be read.
+Result<std::optional<Calibration>> stored_calibration(std::string_view target);
 // Of the device whose capabilities have this name, "NVIDIA H200 (sm_90)": none when it was never calibrated, or not in that respect.
-std::optional<ProcessSpread> stored_process_spread(const std::string& device);
+Result<std::optional<ProcessSpread>> stored_process_spread(std::string_view device);
 
 }  // namespace kw::device

@@ -130,17 +130,25 @@ TEST(Calibration, IsFoundForItsArchitecture) {
   const char* before = std::getenv("KW_CACHE");
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("KW_CACHE", cache->path().c_str(), 1);
-  EXPECT_FALSE(stored_calibration("sm_90"));
+  EXPECT_FALSE(stored_calibration("sm_90").value());
   ASSERT_TRUE(store({"GPU/../X", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12}}}));
-  ASSERT_TRUE(write_file(*cache / "devices/torn.json", "{\"schema\": "));
-  EXPECT_FALSE(stored_process_spread("GPU/../X (sm_90)")) << "it was not calibrated in that respect";
+  EXPECT_FALSE(stored_process_spread("GPU/../X (sm_90)").value()) << "it was not calibrated in that respect";
   ASSERT_TRUE(store({"GPU/../Y", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12}}, ProcessSpread{3e-8, 0.002, 12, 8e-6, 132}}));
-  const auto spread = stored_process_spread("GPU/../Y (sm_90)");
-  EXPECT_FALSE(stored_process_spread("GPU/../Y (sm_80)") || stored_process_spread("GPU/../Z (sm_90)") || stored_process_spread(""));
+  const auto spread = stored_process_spread("GPU/../Y (sm_90)").value();
+  for (const char* other : {"GPU/../Y (sm_80)", "GPU/../Z (sm_90)", ""}) EXPECT_FALSE(stored_process_spread(other).value()) << other;
   ASSERT_TRUE(store({"GPU/../X", "sm_90", {{"DRAM read", "B/s", "1 GiB", 4e12}}}));   // the latest
-  const auto found = stored_calibration("sm_90a");
-  EXPECT_FALSE(stored_calibration("sm_80"));
-  EXPECT_FALSE(stored_calibration("abacus"));
+  const auto found = stored_calibration("sm_90a").value();
+  EXPECT_FALSE(stored_calibration("sm_80").value());
+  EXPECT_FALSE(stored_calibration("abacus").value());
+  for (const auto& [text, complaint] : {std::pair{std::string("{\"schema\": "), "is not a calibration"},
+                                        {to_json({"Z", "sm_90", {{"DRAM read", "B/s", "1 GiB", 1e30}}}), "no GPU has a rate"},
+                                        {to_json({"Z", "sm_90", {{"DRAM read", "B/s", "1 GiB", 0}}}), "no GPU has a rate"}}) {
+    ASSERT_TRUE(write_file(*cache / "devices/broken.json", text));
+    for (const auto& error : {stored_calibration("sm_90").error(), stored_process_spread("GPU/../Y (sm_90)").error()}) {
+      EXPECT_NE(error.message.find(complaint), std::string::npos) << error.message;
+      EXPECT_NE(error.message.find("devices/broken.json"), std::string::npos) << error.message;
+    }
+  }
   before == nullptr ? ::unsetenv("KW_CACHE") : ::setenv("KW_CACHE", kept.c_str(), 1);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->device, "GPU/../X");
