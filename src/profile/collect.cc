@@ -184,12 +184,7 @@ Status count(Subject& subject, Counted counted, const Options& options) {
   KW_TRY(const auto inputs, problem::make_inputs(problem, subject.counted_workload, options.seed));
   auto emulator = device::make_emulator();
   const auto launches = launches_of(counted.plan);
-  auto loading = emulator->load(counted.plan);
-  if (!loading && loading.error().code == ErrorCode::kUnsupported) {
-    loading.error().message = "profiles are counted on the emulator, and " + loading.error().message;
-    loading.error().notes.push_back("Kernels with instructions of sm_90 and later are not profiled yet; --target names an earlier architecture, where the source allows it.");
-  }
-  KW_TRY(auto loaded, std::move(loading));
+  KW_TRY(auto loaded, emulator->load(counted.plan));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (counted.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
     const auto bytes = inputs[i].bytes();
@@ -327,7 +322,13 @@ Result<Subject> collect(const problem::Problem& problem, const std::string& cand
   subject.other_steps = plan.steps.size() - subject.launches;
   KW_TRY_VOID(add_code_facts(subject, plan, options));
   KW_TRY(Counted counted, workload_to_count(subject, compiled, plan));
-  KW_TRY_VOID(count(subject, std::move(counted), options));
+  // What the emulator lacks is no reason to leave out what the compiler, the machine code and a GPU say.
+  if (const Status counting = count(subject, std::move(counted), options); !counting && counting.error().code == ErrorCode::kUnsupported) {
+    subject.uncounted = counting.error().message;
+    for (Kernel& kernel : subject.kernels) kernel.counted = false;
+  } else if (!counting) {
+    return tl::unexpected(counting.error());
+  }
   estimate_all(subject);
   if (options.gpu) {
     KW_TRY(subject.measured, measure(*options.gpu, problem, subject.workload, plan, options.seed));

@@ -10,8 +10,6 @@ namespace {
 
 double of(uint64_t n) { return static_cast<double>(n); }
 
-std::string source_of(const Roofline& roofline) { return roofline.measured_on.empty() ? "specification" : "calibration"; }
-
 class List {
  public:
   std::string kernel;
@@ -20,8 +18,8 @@ class List {
   void estimated(std::string name, double value, std::string unit, std::string source = "estimate") {
     add(std::move(name), value, std::move(unit), std::move(source), Grade::kEstimated);
   }
-  void peak(std::string name, double value, std::string unit, const Roofline& roofline) {
-    add(std::move(name), value, std::move(unit), source_of(roofline), roofline.measured_on.empty() ? Grade::kExact : Grade::kMeasured);
+  void peak(std::string name, double value, std::string unit, bool measured) {
+    add(std::move(name), value, std::move(unit), measured ? "calibration" : "specification", measured ? Grade::kMeasured : Grade::kExact);
   }
   std::vector<Metric> metrics;
 
@@ -43,13 +41,14 @@ void of_candidate(const Subject& subject, const Roofline& roofline, List& list) 
   list.exact("operations", roofline.operations, "", "problem");
   list.exact("operations of matrix products", roofline.matmul_operations, "", "problem");
   list.exact("operations per byte", roofline.intensity(), "", "problem");
-  list.peak("peak of DRAM", roofline.bytes_per_second, "B/s", roofline);
-  list.peak(fmt::format("peak of {}", roofline.peak), roofline.operations_per_second, "1/s", roofline);
-  list.peak("operations per byte at which both peaks meet", roofline.ridge(), "", roofline);
+  const bool bytes = !roofline.bytes_measured_on.empty(), operations = !roofline.operations_measured_on.empty();
+  list.peak("peak of DRAM", roofline.bytes_per_second, "B/s", bytes);
+  list.peak(fmt::format("peak of {}", roofline.peak), roofline.operations_per_second, "1/s", operations);
+  list.peak("operations per byte at which both peaks meet", roofline.ridge(), "", bytes && operations);
   list.exact("launches", of(subject.launches), "", "plan");
   list.exact("fills and copies", of(subject.other_steps), "", "plan");
-  list.estimated("time of all the reference's work at the peaks", roofline.floor_seconds(), "s", source_of(roofline));
-  list.estimated("time", subject.seconds, "s");
+  list.estimated("time of all the reference's work at the peaks", roofline.floor_seconds(), "s", bytes && operations ? "calibration" : "specification");
+  if (subject.uncounted.empty()) list.estimated("time", subject.seconds, "s");
   if (!subject.measured) return;
   list.measured("time, cold", subject.measured->seconds, "s", subject.device->name);
   list.measured("time, cold, first quartile", subject.measured->low, "s", subject.device->name);
@@ -154,6 +153,7 @@ std::vector<Metric> metrics_of(const Subject& subject, const Roofline& roofline)
     of_code(kernel, list);
     if (kernel.counted) of_counters(kernel, list);
     if (kernel.hardware) of_hardware(*kernel.hardware, list);
+    if (!subject.uncounted.empty()) continue;
     list.estimated("bytes from and to DRAM", kernel.work.dram_bytes, "B");
     list.estimated("bytes between L2 and SMs", kernel.work.l2_bytes, "B");
     for (int i = 0; i < Time::kResources; ++i) {

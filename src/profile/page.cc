@@ -51,16 +51,19 @@ std::string page(const Profile& profile) {
   std::string out = fmt::format("{}  {} for {} ({})\n", s.problem->name, s.candidate, s.target->name, s.target->part.product);
   const auto line = [&](std::string_view name, const std::string& text) { out += wrap(fmt::format("{:<12}{}", name, text), "  ", 110, 12); };
   line("profiled at", axes_text(s.workload));
-  line("counted at", axes_text(s.counted_workload) + (s.shortened ? ", where each block does the same" : ", and scaled") + "; the emulator's metrics are of it");
+  if (!s.uncounted.empty()) line("counted at", "nothing: " + s.uncounted);
+  else line("counted at", axes_text(s.counted_workload) + (s.shortened ? ", where each block does the same" : ", and scaled") + "; the emulator's metrics are of it");
   line("class", fmt::format("{}: {} must move and {} operations be done, {:.3g} a byte; {} and DRAM meet at {:.3g}", name_of(r.by_problem), quantity(r.bytes, "B"),
                             quantity(r.operations, ""), r.intensity(), r.peak, r.ridge()));
-  line("by counters", fmt::format("{}: {}", name_of(r.by_counters), r.why_by_counters()));
+  if (r.by_counters) line("by counters", fmt::format("{}: {}", name_of(*r.by_counters), r.why_by_counters()));
   if (!r.conflict.empty()) line("conflict", r.conflict);
+  const std::string estimate = s.uncounted.empty() ? quantity(s.seconds, "s") + " by estimate" : "no estimate, for nothing was counted";
+  const std::string floor = "at the peaks, all that the reference names takes " + quantity(r.floor_seconds(), "s");
   if (s.measured) {
-    line("time", fmt::format("{} measured (half of {} cold calls within {} to {}), {} by estimate; at the peaks, all that the reference names takes {}", quantity(s.measured->seconds, "s"),
-                             s.measured->calls, quantity(s.measured->low, "s"), quantity(s.measured->high, "s"), quantity(s.seconds, "s"), quantity(r.floor_seconds(), "s")));
+    line("time", fmt::format("{} measured (half of {} cold calls within {} to {}), {}; {}", quantity(s.measured->seconds, "s"), s.measured->calls,
+                             quantity(s.measured->low, "s"), quantity(s.measured->high, "s"), estimate, floor));
   } else {
-    line("time", fmt::format("{} by estimate, for nothing ran on a GPU; at the peaks, all that the reference names takes {}", quantity(s.seconds, "s"), quantity(r.floor_seconds(), "s")));
+    line("time", fmt::format("{}{}; {}", estimate, s.uncounted.empty() ? ", for nothing ran on a GPU" : " and nothing ran on a GPU", floor));
   }
   line("right?", "not asked here: kw judge says");
   for (const Kernel& kernel : s.kernels) {

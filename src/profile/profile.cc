@@ -18,7 +18,7 @@ Result<Profile> profile(const problem::Problem& problem, const std::string& cand
   Profile out;
   KW_TRY(out.subject, collect(problem, candidate, options));
   out.roofline = roofline(out.subject, options.calibration);
-  if (options.calibration) out.subject.notes.push_back(fmt::format("the class has its peaks from {}, calibrated; the estimate has those of the {}", options.calibration->device, out.subject.target->part.product));
+  if (options.calibration) out.subject.notes.push_back(fmt::format("the class has its peaks from {}, as far as they are calibrated; the estimate has those of the {}", options.calibration->device, out.subject.target->part.product));
   out.advice = advise(out.subject, out.roofline);
   out.conflicts = conflicts(out.subject);
   out.metrics = metrics_of(out.subject, out.roofline);

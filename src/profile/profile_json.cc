@@ -39,13 +39,15 @@ std::string to_json(const Profile& profile) {
   const Subject& s = profile.subject;
   const Roofline& r = profile.roofline;
   ordered_json out = {{"schema", "kernelwright/profile/1"}, {"problem", s.problem->name}, {"candidate", printable_text(s.candidate)}, {"target", s.target->name},
-                      {"part", s.target->part.product}, {"workload", json_of(s.workload)}, {"counted_workload", json_of(s.counted_workload)}};
-  out["class"] = {{"name", name_of(r.by_problem)}, {"by_counters", name_of(r.by_counters)}, {"bound", name_of(r.bound)}, {"counters_of", r.memory_share ? "ncu" : "estimate"},
+                      {"part", s.target->part.product}, {"workload", json_of(s.workload)}, {"counted_workload", s.uncounted.empty() ? json_of(s.counted_workload) : ordered_json(nullptr)}};
+  out["uncounted"] = s.uncounted.empty() ? ordered_json(nullptr) : ordered_json(s.uncounted);
+  out["class"] = {{"name", name_of(r.by_problem)}, {"by_counters", r.by_counters ? ordered_json(name_of(*r.by_counters)) : ordered_json(nullptr)}, {"bound", name_of(r.bound)}, {"counters_of", r.memory_share ? "ncu" : r.by_counters ? "estimate" : "nothing"},
                   {"conflict", r.conflict.empty() ? ordered_json(nullptr) : ordered_json(r.conflict)}};
   out["roofline"] = {{"bytes", r.bytes}, {"operations", r.operations}, {"matmul_operations", r.matmul_operations}, {"intensity", r.intensity()},
                      {"ridge", r.ridge()}, {"peak", r.peak}, {"operations_per_second", r.operations_per_second}, {"bytes_per_second", r.bytes_per_second},
-                     {"measured_on", r.measured_on.empty() ? ordered_json(nullptr) : ordered_json(r.measured_on)}};
-  out["time"] = {{"seconds", s.seconds}, {"floor_seconds", r.floor_seconds()}, {"grade", name_of(Grade::kEstimated)}};
+                     {"bytes_measured_on", r.bytes_measured_on.empty() ? ordered_json(nullptr) : ordered_json(r.bytes_measured_on)},
+                     {"operations_measured_on", r.operations_measured_on.empty() ? ordered_json(nullptr) : ordered_json(r.operations_measured_on)}};
+  out["time"] = {{"seconds", s.uncounted.empty() ? ordered_json(s.seconds) : ordered_json(nullptr)}, {"floor_seconds", r.floor_seconds()}, {"grade", name_of(Grade::kEstimated)}};
   out["measured"] = nullptr;
   if (s.measured) {
     out["measured"] = {{"seconds", s.measured->seconds}, {"low", s.measured->low}, {"high", s.measured->high}, {"calls", s.measured->calls},

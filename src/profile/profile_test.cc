@@ -158,7 +158,8 @@ TEST(Roofline, MeasuredPeaksTakeThePlaceOfSpecifiedOnes) {
   subject.cost = *problem::cost_of(problem, *problem.find_workload("large"));
   device::Calibration measured{"an A100", "sm_80", {{"DRAM read", "B/s", "1 GiB", 1700e9}, {"DRAM read", "B/s", "4 GiB", 1800e9}, {"fp16 mma.sync", "op/s", "", 290e12}}};
   const Roofline r = roofline(subject, measured);
-  EXPECT_EQ(r.measured_on, "an A100");
+  EXPECT_EQ(r.bytes_measured_on, "an A100");
+  EXPECT_EQ(r.operations_measured_on, "") << "it has no rate of fp32";
   EXPECT_EQ(r.bytes_per_second, 1800e9) << "of the best size";
   EXPECT_DOUBLE_EQ(r.compute_seconds, r.operations / 19.5e12) << "what was not measured is as specified";
   subject.matmul_dtype = tensor::DType::kF16;
@@ -171,6 +172,9 @@ TEST(Roofline, MeasuredPeaksTakeThePlaceOfSpecifiedOnes) {
   ASSERT_NE(peak, list.end());
   EXPECT_EQ(peak->grade, Grade::kMeasured);
   EXPECT_EQ(peak->source, "calibration");
+  const auto tensor_cores = std::find_if(list.begin(), list.end(), [](const Metric& m) { return m.name == "peak of tensor cores, f16"; });
+  ASSERT_NE(tensor_cores, list.end());
+  EXPECT_EQ(tensor_cores->source, "specification");
 }
 
 TEST(Tools, HaveNamesOfTheirOwn) {

@@ -69,38 +69,44 @@ double Roofline::floor_seconds() const { return std::max(memory_seconds, compute
 Roofline roofline(const Subject& subject, const std::optional<device::Calibration>& measured) {
   Roofline out;
   const arch::ReferencePart& part = subject.target->part;
+  struct Peak {
+    double rate = 0;
+    bool measured = false;
+  };
   const auto peak = [&](const char* name, double specified) {
     const device::Rate* rate = measured ? measured->best(name) : nullptr;
-    return rate != nullptr ? rate->median : specified;
+    return rate != nullptr ? Peak{rate->median, true} : Peak{specified, false};
   };
-  if (measured) out.measured_on = measured->device;
   out.bytes = subject.cost.input_bytes + subject.cost.output_bytes;
   out.operations = subject.cost.operations;
   out.matmul_operations = subject.cost.matmul_operations;
-  out.bytes_per_second = peak("DRAM read", part.dram_gbps * 1e9);
+  const Peak dram = peak("DRAM read", part.dram_gbps * 1e9);
+  out.bytes_per_second = dram.rate;
   const bool f64 = subject.has_dtype(tensor::DType::kF64);
-  const double scalar = f64 && part.fp64_tflops > 0 ? peak("fp64 FMA", part.fp64_tflops * 1e12) : peak("fp32 FMA", part.fp32_tflops * 1e12);
+  const Peak scalar = f64 && part.fp64_tflops > 0 ? peak("fp64 FMA", part.fp64_tflops * 1e12) : peak("fp32 FMA", part.fp32_tflops * 1e12);
   out.peak = f64 ? "fp64" : "fp32";
-  double matrix = scalar;
+  Peak matrix = scalar;
   if (subject.matmul_dtype) {
     const bool by_mma = subject.target->number() < 90 || subject.target->number() >= 120;
     const tensor::DType dtype = *subject.matmul_dtype;
     const char* probe = by_mma && dtype == tensor::DType::kF16 ? "fp16 mma.sync" : by_mma && dtype == tensor::DType::kBF16 ? "bf16 mma.sync" : "";
-    if (const double most = peak(probe, tensor_peak(*subject.target, dtype)); most > scalar) {
+    if (const Peak most = peak(probe, tensor_peak(*subject.target, dtype)); most.rate > scalar.rate) {
       matrix = most;
       out.peak = fmt::format("tensor cores, {}", tensor::name_of(*subject.matmul_dtype));
     }
   }
   if (out.bytes_per_second > 0) out.memory_seconds = out.bytes / out.bytes_per_second;
-  if (scalar > 0 && matrix > 0) out.compute_seconds = (out.operations - out.matmul_operations) / scalar + out.matmul_operations / matrix;
-  out.operations_per_second = out.compute_seconds > 0 ? out.operations / out.compute_seconds : scalar;
+  if (scalar.rate > 0 && matrix.rate > 0) out.compute_seconds = (out.operations - out.matmul_operations) / scalar.rate + out.matmul_operations / matrix.rate;
+  out.operations_per_second = out.compute_seconds > 0 ? out.operations / out.compute_seconds : scalar.rate;
+  if (dram.measured) out.bytes_measured_on = measured->device;
+  if (scalar.measured && matrix.measured) out.operations_measured_on = measured->device;
 
   out.by_problem = class_of(out.memory_seconds, out.compute_seconds, kLaunchSeconds);
-  out.by_counters = class_by_counters(subject, out.bound);
-  if (const auto by_gpu = class_by_gpu(subject, out)) out.by_counters = *by_gpu;
-  if (out.by_problem != out.by_counters) {
+  if (subject.uncounted.empty()) out.by_counters = class_by_counters(subject, out.bound);
+  if (const auto by_gpu = class_by_gpu(subject, out)) out.by_counters = by_gpu;
+  if (out.by_counters && out.by_problem != *out.by_counters) {
     out.conflict = fmt::format("the problem is {}, but this candidate spends its time as a {} one would ({}); the problem decides which tools run",
-                               name_of(out.by_problem), name_of(out.by_counters), out.why_by_counters());
+                               name_of(out.by_problem), name_of(*out.by_counters), out.why_by_counters());
   }
   return out;
 }

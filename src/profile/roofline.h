@@ -27,13 +27,14 @@ std::string_view name_of(Class each);   // "memory-bound"
 struct Roofline {
   double bytes = 0, operations = 0, matmul_operations = 0;
   double bytes_per_second = 0, operations_per_second = 0;   // operations: harmonic mean of what each kind of them may use
-  std::string measured_on;           // the device that the peaks are measured on; empty: as specified
+  std::string bytes_measured_on, operations_measured_on;    // the device that each of them is measured on, wholly; empty: as specified
   std::string peak;                  // what the operations run on: "fp32", "tensor cores, f16"
   double memory_seconds = 0, compute_seconds = 0;
   double intensity() const { return bytes > 0 ? operations / bytes : 0; }
   double ridge() const { return bytes_per_second > 0 ? operations_per_second / bytes_per_second : 0; }
   double floor_seconds() const;      // no candidate is faster that does all that the reference names
-  Class by_problem = Class::kMixed, by_counters = Class::kMixed;
+  Class by_problem = Class::kMixed;
+  std::optional<Class> by_counters;  // none: nothing was counted
   Time::Resource bound = Time::kDram;   // by the estimate
   std::optional<double> memory_share, compute_share;   // of their peaks, by the GPU's counters: where they were read
   std::string why_by_counters() const;

@@ -96,12 +96,13 @@ struct Subject {
   std::shared_ptr<const DeviceTarget> device;    // holds `target`, where a GPU is asked
   std::string candidate, source_folder;
   problem::Workload workload, counted_workload;
+  std::string uncounted;                         // why the emulator counted nothing; empty: it did
   problem::Cost cost, counted_cost;
   std::optional<tensor::DType> matmul_dtype;     // of the operands, where most operations are those of a matrix product
   std::vector<Kernel> kernels;                   // of the profiled workload, the longest first
   bool shortened = false;                        // the counted workload differs from the profiled one in its number of blocks only
   uint64_t launches = 0, other_steps = 0;        // of the profiled plan
-  double seconds = 0;                            // estimated, launches included
+  double seconds = 0;                            // estimated, launches included; where nothing was counted, of moving the buffers alone
   std::optional<Measured> measured;              // on a GPU
   std::optional<CounterReading> counter_reading; // there, where it was asked for
   std::vector<std::string> notes;                // what is missing or stands on other feet
