@@ -12,7 +12,7 @@
 namespace kw::problem {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 14;
+constexpr std::int64_t kPiece = 1 << 14;   // whole bytes of elements of any width: pieces share none
 
 // 32 random bits for each index, two from one draw of the stream: a float's 24 bits need no more.
 class Draws {
@@ -77,23 +77,19 @@ Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution
   const Rng rng(seed, hash_64(stream));
   const unsigned width = tensor::bits_of(dtype);
   std::byte* bytes = made.bytes().data();
-  const int threads = width % 8 == 0 ? available_cores() : 1;  // narrow elements share bytes
-  for_pieces(made.size(), kPiece, threads, [&](std::int64_t begin, std::int64_t end) {
+  for_pieces(made.size(), kPiece, available_cores(), [&](std::int64_t begin, std::int64_t end) {
     Draws draws(rng);
     std::int64_t column = begin % length;
     for (std::int64_t i = begin; i < end; ++i) {
       const double value = draw(distribution, draws, i, column, length);
       if (++column == length) column = 0;
-      if (width % 8 != 0) {
-        made.set(i, tensor::decode(bits_for(value, dtype), dtype));
-        continue;
-      }
       const std::uint64_t word = bits_for(value, dtype);
       switch (width) {  // little-endian; a size that the compiler knows is one store
         case 8: std::memcpy(bytes + i, &word, 1); break;
         case 16: std::memcpy(bytes + 2 * i, &word, 2); break;
         case 32: std::memcpy(bytes + 4 * i, &word, 4); break;
-        default: std::memcpy(bytes + 8 * i, &word, 8);
+        case 64: std::memcpy(bytes + 8 * i, &word, 8); break;
+        default: made.set_bits(i, word);
       }
     }
   });

@@ -94,6 +94,16 @@ TEST(Inputs, DependOnTheSeedAndNothingElse) {
       << "a and b differ";
 }
 
+// Elements that share bytes are made by many threads.
+TEST(Inputs, NarrowElementsAreWhatEachIsDrawnToBe) {
+  for (const DType dtype : {DType::kE2M1, DType::kE3M2, DType::kI4}) {
+    const auto many = fill(dtype, {70001}, Distribution{}, 3, "narrow"), wide = fill(DType::kF64, {70001}, Distribution{}, 3, "narrow");
+    ASSERT_TRUE(many && wide);
+    for (std::int64_t i = 0; i < many->size(); ++i)
+      ASSERT_EQ(many->bits_at(i), tensor::encode(wide->at(i), dtype, tensor::Rounding::kNearestEven, true)) << tensor::name_of(dtype) << " " << i;
+  }
+}
+
 TEST(Inputs, IntegersReachASizeOfTheWorkload) {
   const auto problem = parse_problem(
       "problem t: \"t\"\naxes:\n  N >= 1\n  V >= 1\ninputs:\n  i: i32[N] ~ integers(0, V - 1)\n"

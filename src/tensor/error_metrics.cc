@@ -71,10 +71,11 @@ Status check_pair(const Tensor& got, const Tensor& reference) {
   return {};
 }
 
-// Of neighbouring elements: all that does not depend on the order.
+// Of neighbouring elements. Pieces are the same whatever the threads, so their sums, added in order, are too.
 struct Piece {
   ErrorMetrics metrics;
   double worst_key = -1, peak = 0;
+  double squares = 0, dot = 0, got_norm = 0, reference_norm = 0;   // sums
 };
 
 class Comparison {
@@ -101,6 +102,10 @@ class Comparison {
         if (expected != 0) metrics.max_rel = std::max(metrics.max_rel, pair.error / magnitude);
         if (pair.error != 0) metrics.max_ulp = std::max(metrics.max_ulp, pair.error / ulp_at(got_.dtype(), expected));
         found.peak = std::max(found.peak, magnitude);
+        found.squares += pair.error * pair.error;
+        found.dot += values[i] * expected;
+        found.got_norm += values[i] * values[i];
+        found.reference_norm += magnitude * magnitude;
         if (budget_ && pair.error != 0) key = allowed > 0 ? pair.error / allowed : kInfinity;
       }
       if (budget_) metrics.budget_used = std::max(metrics.budget_used, key);
@@ -115,37 +120,24 @@ class Comparison {
     return found;
   }
 
-  // The sums, whose order shows in their last bits: from the first element to the last.
-  void add(std::int64_t begin, std::span<const double> values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double expected = expected_[static_cast<std::size_t>(begin) + i];
-      const Pair pair = judge_pair(values[i], expected, got_.dtype(), largest_);
-      if (pair.mismatch || !pair.finite) continue;
-      squares_ += pair.error * pair.error;
-      dot_ += values[i] * expected;
-      got_norm_ += values[i] * values[i];
-      reference_norm_ += std::abs(expected) * std::abs(expected);
-    }
-  }
-
-  void finish(ErrorMetrics& metrics, double peak) const {
-    if (metrics.compared > 0) metrics.rmse = std::sqrt(squares_ / static_cast<double>(metrics.compared));
-    metrics.psnr = metrics.rmse == 0 ? kInfinity : 20 * std::log10(peak / metrics.rmse);
-    if (got_norm_ == 0 && reference_norm_ == 0)
-      metrics.cosine = 1;
-    else if (got_norm_ == 0 || reference_norm_ == 0)
-      metrics.cosine = 0;
-    else
-      metrics.cosine = dot_ / (std::sqrt(got_norm_) * std::sqrt(reference_norm_));
-  }
-
  private:
   const Tensor& got_;
   std::span<const double> expected_;
   const std::optional<Budget>& budget_;
   double largest_;
-  double squares_ = 0, dot_ = 0, got_norm_ = 0, reference_norm_ = 0;
 };
+
+void finish(Piece& all) {
+  ErrorMetrics& metrics = all.metrics;
+  if (metrics.compared > 0) metrics.rmse = std::sqrt(all.squares / static_cast<double>(metrics.compared));
+  metrics.psnr = metrics.rmse == 0 ? kInfinity : 20 * std::log10(all.peak / metrics.rmse);
+  if (all.got_norm == 0 && all.reference_norm == 0)
+    metrics.cosine = 1;
+  else if (all.got_norm == 0 || all.reference_norm == 0)
+    metrics.cosine = 0;
+  else
+    metrics.cosine = all.dot / (std::sqrt(all.got_norm) * std::sqrt(all.reference_norm));
+}
 
 }  // namespace
 
@@ -164,26 +156,14 @@ double unit_roundoff(DType dtype) {
 
 Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::optional<Budget> budget) {
   KW_TRY_VOID(check_pair(got, reference));
-  Comparison comparison(got, reference, budget);
+  const Comparison comparison(got, reference, budget);
   const std::int64_t count = got.size(), pieces = (count + kPiece - 1) / kPiece;
-  // Pieces side by side, beside them one walk from the first to the last.
   std::vector<Piece> found(static_cast<std::size_t>(pieces));
-  const auto values_of = [&](std::int64_t piece, std::vector<double>& values) {
-    values.resize(static_cast<std::size_t>(std::min(kPiece, count - piece * kPiece)));
-    got.read(piece * kPiece, values);
-    return piece * kPiece;
-  };
-  parallel_for(static_cast<std::uint64_t>(pieces) + 1, pieces > 4 ? available_cores() : 1, [&](std::uint64_t index) {
-    std::vector<double> values;
-    if (index > 0) {
-      const std::int64_t begin = values_of(static_cast<std::int64_t>(index) - 1, values);
-      found[index - 1] = comparison.piece(begin, values);
-      return;
-    }
-    for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      const std::int64_t begin = values_of(piece, values);
-      comparison.add(begin, values);
-    }
+  parallel_for(static_cast<std::uint64_t>(pieces), pieces > 4 ? available_cores() : 1, [&](std::uint64_t index) {
+    const std::int64_t begin = static_cast<std::int64_t>(index) * kPiece;
+    std::vector<double> values(static_cast<std::size_t>(std::min(kPiece, count - begin)));
+    got.read(begin, values);
+    found[index] = comparison.piece(begin, values);
   });
   Piece all;
   ErrorMetrics& metrics = all.metrics;
@@ -203,8 +183,9 @@ Result<ErrorMetrics> compare(const Tensor& got, const Tensor& reference, std::op
       metrics.worst = its.worst;
     }
     all.peak = std::max(all.peak, piece.peak);
+    for (double Piece::*sum : {&Piece::squares, &Piece::dot, &Piece::got_norm, &Piece::reference_norm}) all.*sum += piece.*sum;
   }
-  comparison.finish(metrics, all.peak);
+  finish(all);
   return metrics;
 }
 

@@ -14,19 +14,19 @@ constexpr std::int64_t kLargestCount = std::int64_t{1} << 59;  // so that the co
 
 constexpr std::int64_t kTable = 256;  // values of a dtype of 8 bits
 
+// Narrower than a byte, an element lies in one or two of them.
 std::uint64_t read_bits(const std::byte* data, std::int64_t index, unsigned width) {
+  std::uint64_t word = 0;
   if (width % 8 == 0) {
-    std::uint64_t word = 0;
     std::memcpy(&word, data + index * (width / 8), width / 8);
     return word;
   }
-  std::uint64_t word = 0;
   const std::int64_t first = index * width;
-  for (unsigned bit = 0; bit < width; ++bit) {
-    const std::int64_t at = first + bit;
-    word |= static_cast<std::uint64_t>((std::to_integer<unsigned>(data[at / 8]) >> (at % 8)) & 1u) << bit;
-  }
-  return word;
+  const std::byte* at = data + first / 8;
+  const auto shift = static_cast<unsigned>(first % 8);
+  word = std::to_integer<std::uint64_t>(at[0]) >> shift;
+  if (shift + width > 8) word |= std::to_integer<std::uint64_t>(at[1]) << (8 - shift);
+  return word & ((1u << width) - 1);
 }
 
 void write_bits(std::byte* data, std::int64_t index, unsigned width, std::uint64_t word) {
@@ -35,11 +35,11 @@ void write_bits(std::byte* data, std::int64_t index, unsigned width, std::uint64
     return;
   }
   const std::int64_t first = index * width;
-  for (unsigned bit = 0; bit < width; ++bit) {
-    const std::int64_t at = first + bit;
-    const auto mask = static_cast<std::byte>(1u << (at % 8));
-    data[at / 8] = ((word >> bit) & 1u) != 0 ? (data[at / 8] | mask) : (data[at / 8] & ~mask);
-  }
+  std::byte* at = data + first / 8;
+  const auto shift = static_cast<unsigned>(first % 8);
+  const auto mask = ((1u << width) - 1) << shift, bits = (static_cast<unsigned>(word) << shift) & mask;
+  at[0] = (at[0] & ~static_cast<std::byte>(mask)) | static_cast<std::byte>(bits);
+  if (shift + width > 8) at[1] = (at[1] & ~static_cast<std::byte>(mask >> 8)) | static_cast<std::byte>(bits >> 8);
 }
 
 }  // namespace
@@ -176,8 +176,12 @@ std::span<const double> Tensor::f64() const {
 double Tensor::at(std::int64_t flat) const { return decode(bits_at(flat), dtype_); }
 
 void Tensor::set(std::int64_t flat, double value) {
+  set_bits(flat, encode(value, dtype_));
+}
+
+void Tensor::set_bits(std::int64_t flat, std::uint64_t bits) {
   KW_CHECK(flat >= 0 && flat < size_);
-  write_bits(data(), flat, bits_of(dtype_), encode(value, dtype_));
+  write_bits(data(), flat, bits_of(dtype_), bits);
 }
 
 std::uint64_t Tensor::bits_at(std::int64_t flat) const {

@@ -64,6 +64,7 @@ class Tensor {
   double at(std::int64_t flat) const;         // KW_CHECK: 0 <= flat < size()
   void set(std::int64_t flat, double value);  // rounds to the dtype
   std::uint64_t bits_at(std::int64_t flat) const;
+  void set_bits(std::int64_t flat, std::uint64_t bits);   // touches no byte but the element's own
 
   std::string description() const;  // "f16[128, 64]"
 
