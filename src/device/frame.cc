@@ -60,7 +60,13 @@ Status send_frame(int socket, const nlohmann::json& json, std::span<const uint8_
   return send_all(socket, body.data(), body.size());
 }
 
-Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes, std::span<uint8_t> into) {
+FreshVector<uint8_t> body_of(uint64_t bytes, FreshVector<uint8_t> storage) {
+  if (storage.capacity() < bytes) return FreshVector<uint8_t>(bytes);   // grown, it would keep what it holds
+  storage.resize(bytes);
+  return storage;
+}
+
+Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes, std::span<uint8_t> into, FreshVector<uint8_t> storage) {
   const bool bounded = deadline_s > 0;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded ? deadline_s : 0));
   uint64_t sizes[2];
@@ -72,10 +78,9 @@ Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes, 
   frame.head = nlohmann::json::parse(head, nullptr, false);
   if (!frame.head.is_object()) return fail(ErrorCode::kInvalid, "the device process sends what is not a message");
   frame.body_bytes = sizes[1];
-  if (sizes[1] != into.size()) {
-    frame.body = FreshVector<uint8_t>(sizes[1]);
-    into = frame.body;
-  }
+  const bool elsewhere = sizes[1] == into.size();
+  frame.body = body_of(elsewhere ? 0 : sizes[1], std::move(storage));
+  if (!elsewhere) into = frame.body;
   KW_TRY_VOID(receive_all(socket, into.data(), into.size(), end, bounded));
   return frame;
 }

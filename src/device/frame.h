@@ -20,6 +20,9 @@ struct Frame {
 // for what is not a frame or is larger than `most_bytes`.
 Status send_frame(int socket, const nlohmann::json& head, std::span<const uint8_t> body);
 // A body of just the size of `into` goes there, and the frame's own stays empty; `body_bytes` says what came. After an error anything may be there.
-Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes, std::span<uint8_t> into = {});
+// `storage`: an earlier frame's body, for this one's: new memory takes longer to get than to fill.
+Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes, std::span<uint8_t> into = {}, FreshVector<uint8_t> storage = {});
+// `storage` with so many bytes, which hold anything.
+FreshVector<uint8_t> body_of(uint64_t bytes, FreshVector<uint8_t> storage);
 
 }  // namespace kw::device

@@ -72,18 +72,18 @@ Status GpuPlan::put_written(const CallOptions& options) {
   if (!turned_) return {};
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const plan::Buffer& buffer = plan_.buffers[i];
-    Block& block = blocks_[i];
+    const Block& block = blocks_[i];
     if (is_poisoned(buffer) || buffer.bytes == 0) continue;
-    if (block.written.size() != buffer.bytes) return fail(ErrorCode::kInvalid, "'{}' was not written before the call", buffer.name);
-    if (block.kept == 0) {
-      KW_TRY_VOID(ours(driver_.allocate(&block.kept, buffer.bytes), fmt::format("{} bytes for {} between calls", buffer.bytes, buffer.name)));
-      KW_TRY_VOID(ours(to_device(block.kept, block.written), "a copy to the GPU"));
-    }
+    if (!block.written) return fail(ErrorCode::kInvalid, "'{}' was not written before the call", buffer.name);
     const uint64_t first = turned_bytes(options, buffer);
     KW_TRY_VOID(ours(driver_.copy(block.address, block.kept + first, buffer.bytes - first, stream_), "an input"));
     if (first > 0) KW_TRY_VOID(ours(driver_.copy(block.address + (buffer.bytes - first), block.kept, first, stream_), "an input"));
   }
   return {};
+}
+
+Status GpuPlan::make_sums() {
+  return sums_ != 0 ? Status() : ours(driver_.allocate(&sums_, 2 * sums_bytes()), "memory for fingerprints");
 }
 
 // Two sums for each buffer's contents and the two bands around it.
@@ -129,12 +129,10 @@ Result<CallReport> GpuPlan::timed_call(const CallOptions& options) {
   if (options.afresh) KW_TRY_VOID(settle_elsewhere(options.layout_seed));
   if (options.afresh || options.layout_seed != 0) KW_TRY_VOID(place(options.layout_seed));
   KW_TRY_VOID(capture());
-  const uint64_t sums_bytes = std::max<uint64_t>(48, 48 * blocks_.size());
-  if (sums_ == 0) {
-    for (cuda::Event** event : {&begin_, &end_}) KW_TRY_VOID(ours(driver_.event_create(event, cuda::kTimed), "an event"));
-    KW_TRY_VOID(ours(driver_.allocate(&sums_, 2 * sums_bytes), "memory for fingerprints"));
-  }
-  KW_TRY_VOID(ours(driver_.fill_8(sums_, 0, 2 * sums_bytes, stream_), "memory for fingerprints"));
+  for (cuda::Event** event : {&begin_, &end_})
+    if (*event == nullptr) KW_TRY_VOID(ours(driver_.event_create(event, cuda::kTimed), "an event"));
+  KW_TRY_VOID(make_sums());
+  KW_TRY_VOID(ours(driver_.fill_8(sums_, 0, 2 * sums_bytes(), stream_), "memory for fingerprints"));
   turned_ = true;
   KW_TRY_VOID(put_written(options));
   KW_TRY_VOID(reset());
@@ -168,7 +166,7 @@ Result<CallReport> GpuPlan::timed_call(const CallOptions& options) {
     report.host_s = std::chrono::duration<double>(Clock::now() - begin).count();
   }
   if (status == cuda::kSuccess) {
-    KW_TRY_VOID(take_fingerprints(options.key, sums_ + sums_bytes));
+    KW_TRY_VOID(take_fingerprints(options.key, sums_ + sums_bytes()));
     status = driver_.stream_synchronize(stream_);
   }
   if (status != cuda::kSuccess) {
@@ -182,8 +180,8 @@ Result<CallReport> GpuPlan::timed_call(const CallOptions& options) {
   report.device_s = 1e-3 * milliseconds;
   report.power = meter.power();
   report.completed = true;
-  std::vector<Fingerprint> sums(2 * sums_bytes / sizeof(Fingerprint));
-  KW_TRY_VOID(ours(driver_.to_host(sums.data(), sums_, 2 * sums_bytes), "fingerprints"));
+  std::vector<Fingerprint> sums(2 * sums_bytes() / sizeof(Fingerprint));
+  KW_TRY_VOID(ours(driver_.to_host(sums.data(), sums_, 2 * sums_bytes()), "fingerprints"));
   const size_t after = sums.size() / 2;
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const plan::Buffer& buffer = plan_.buffers[i];

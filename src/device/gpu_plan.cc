@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <utility>
 
 #include "plan/ptx_outline.h"
@@ -131,12 +132,13 @@ cuda::Status GpuPlan::to_device(DevicePointer to, std::span<const uint8_t> bytes
 Status GpuPlan::write(std::string_view buffer, std::span<const uint8_t> bytes) {
   KW_TRY(const size_t index, find_buffer(plan_, buffer, bytes.size()));
   Block& block = blocks_[index];
-  if (plan_.buffers[index].role == plan::Role::kInput || plan_.buffers[index].role == plan::Role::kInOut) {
-    block.written.assign(bytes.begin(), bytes.end());
-    if (block.kept != 0) driver_.release(block.kept);
-    block.kept = 0;
-  }
-  return bytes.empty() ? Status() : ours(to_device(block.address, bytes), "a copy to the GPU");
+  block.written = true;
+  if (bytes.empty()) return {};
+  if (is_poisoned(plan_.buffers[index])) return ours(to_device(block.address, bytes), "a copy to the GPU");
+  if (block.kept == 0) KW_TRY_VOID(ours(driver_.allocate(&block.kept, bytes.size()), fmt::format("{} bytes for {} between calls", bytes.size(), buffer)));
+  KW_TRY_VOID(ours(to_device(block.kept, bytes), "a copy to the GPU"));
+  KW_TRY_VOID(ours(driver_.copy(block.address, block.kept, bytes.size(), stream_), "an input"));
+  return synchronize();
 }
 
 Status GpuPlan::read(std::string_view buffer, std::span<uint8_t> bytes) const {
@@ -246,7 +248,7 @@ Result<uint64_t> GpuPlan::resolve(const plan::Address& address) const {
   return variable + static_cast<uint64_t>(address.offset);
 }
 // Guard bands that are no longer whole, inputs that have changed. Which launch did it is not known: the last is named.
-Status GpuPlan::look_around(RunReport& report) const {
+Status GpuPlan::look_around(RunReport& report) {
   if (report.steps.empty()) return {};
   StepReport& last = report.steps.back();
   const std::string& kernel = std::get<plan::Launch>(plan_.steps[last.step].action).kernel;
@@ -264,14 +266,32 @@ Status GpuPlan::look_around(RunReport& report) const {
       out.object_offset = static_cast<int64_t>(from + static_cast<uint64_t>(damaged - guard.begin())) - static_cast<int64_t>(block.address);
       last.findings.push_back(std::move(out));
     }
-    if (buffer.role != plan::Role::kInput || block.written.empty()) continue;
-    std::vector<uint8_t> now(block.written.size());
-    KW_TRY_VOID(ours(driver_.to_host(now.data(), block.address, now.size()), "an input"));
-    const auto changed = std::mismatch(now.begin(), now.end(), block.written.begin());
-    if (changed.first == now.end()) continue;
-    emu::Finding out = gpu_finding(emu::Finding::Kind::kWriteToReadOnly, kernel, fmt::format("input {} was written", buffer.name), false);
-    out.object = buffer.name;
-    out.object_offset = changed.first - now.begin();
+  }
+  return look_at_inputs(last, kernel);
+}
+
+// By fingerprints, which the GPU takes: an input may have gigabytes.
+Status GpuPlan::look_at_inputs(StepReport& last, const std::string& kernel) {
+  constexpr uint64_t kTwo = 2 * sizeof(Fingerprint);
+  const uint64_t key = std::random_device()() | uint64_t{std::random_device()()} << 32;
+  KW_TRY_VOID(make_sums());
+  KW_TRY_VOID(ours(driver_.fill_8(sums_, 0, kTwo * blocks_.size(), stream_), "memory for fingerprints"));
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (plan_.buffers[i].role != plan::Role::kInput || blocks_[i].kept == 0) continue;
+    KW_TRY_VOID(tools_->fingerprint(stream_, blocks_[i].address, plan_.buffers[i].bytes, key, sums_ + kTwo * i));
+    KW_TRY_VOID(tools_->fingerprint(stream_, blocks_[i].kept, plan_.buffers[i].bytes, key, sums_ + kTwo * i + sizeof(Fingerprint)));
+  }
+  KW_TRY_VOID(synchronize());
+  std::vector<Fingerprint> sums(2 * blocks_.size());
+  KW_TRY_VOID(ours(driver_.to_host(sums.data(), sums_, kTwo * blocks_.size()), "fingerprints"));
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (sums[2 * i] == sums[2 * i + 1]) continue;
+    std::vector<uint8_t> now(plan_.buffers[i].bytes), before(now.size());
+    KW_TRY_VOID(ours(driver_.to_host(now.data(), blocks_[i].address, now.size()), "an input"));
+    KW_TRY_VOID(ours(driver_.to_host(before.data(), blocks_[i].kept, before.size()), "an input"));
+    emu::Finding out = gpu_finding(emu::Finding::Kind::kWriteToReadOnly, kernel, fmt::format("input {} was written", plan_.buffers[i].name), false);
+    out.object = plan_.buffers[i].name;
+    out.object_offset = std::mismatch(now.begin(), now.end(), before.begin()).first - now.begin();
     last.findings.push_back(std::move(out));
   }
   return {};

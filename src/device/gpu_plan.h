@@ -63,8 +63,8 @@ class GpuPlan final : public LoadedPlan {
   static constexpr uint64_t kGuardBytes = 4096;
   struct Block {
     cuda::DevicePointer base = 0, address = 0;   // of what is allocated; of the buffer in it
-    std::vector<uint8_t> written;     // what an input or inout was given
-    cuda::DevicePointer kept = 0;     // the same on the device; 0: not there yet
+    cuda::DevicePointer kept = 0;     // what an input or inout was given; 0: nothing yet
+    bool written = false;
   };
   struct Variable {
     cuda::DevicePointer address = 0;
@@ -90,7 +90,8 @@ class GpuPlan final : public LoadedPlan {
   Resolve resolver() const {
     return [this](const plan::Address& address) { return resolve(address); };
   }
-  Status look_around(RunReport& report) const;
+  Status look_around(RunReport& report);
+  Status look_at_inputs(StepReport& last, const std::string& kernel);
 
   // gpu_steps.cc. A launch's own failure to start is the status; what else fails is an Error.
   Status stage_writes();
@@ -103,6 +104,8 @@ class GpuPlan final : public LoadedPlan {
   Status put_on_streams(std::vector<cuda::Stream*>& lanes, std::vector<cuda::Event*>& events) const;
 
   // gpu_call.cc
+  Status make_sums();
+  uint64_t sums_bytes() const { return std::max<uint64_t>(48, 48 * blocks_.size()); }   // before a call; as many more after it
   Status take_fingerprints(uint64_t key, cuda::DevicePointer sums);
   Result<CallReport> timed_call(const CallOptions& options);
 

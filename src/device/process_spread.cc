@@ -12,7 +12,9 @@ namespace {
 constexpr int kGroups = 12, kCalls = 8;   // as rung time measures: code and memory new for each group
 constexpr double kDeadline_s = 30;
 constexpr uint64_t kShort = uint64_t{8} << 20, kLong = uint64_t{512} << 20;   // bytes that are read
-constexpr double kFar = 6;                // deviations
+// Deviations. A slow process is slower by 0.7 to 1.4 us where the others' deviate by 0.05 to 0.2: one that is taken for slow and is not
+// costs a second, one that is not found out a wrong time.
+constexpr double kFar = 3.5;
 
 double mean_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
 

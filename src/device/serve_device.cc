@@ -20,7 +20,8 @@ class Server {
  public:
   explicit Server(Device& device) : device_(device) {}
 
-  Result<Frame> answer(const Frame& request) {
+  // A body of the answer may take the request's memory.
+  Result<Frame> answer(Frame& request) {
     const std::string what = request.head.value("do", "");
     Frame reply;
     if (what == "capabilities") {
@@ -59,7 +60,7 @@ class Server {
       KW_TRY_VOID(loaded.write(buffer, request.body));
     } else if (what == "read") {
       const plan::Buffer* known = loaded.plan().find_buffer(buffer);
-      reply.body = FreshVector<uint8_t>(known == nullptr ? 0 : known->bytes);
+      reply.body = body_of(known == nullptr ? 0 : known->bytes, std::move(request.body));
       KW_TRY_VOID(loaded.read(buffer, reply.body));
     } else if (what == "first_unwritten") {
       KW_TRY(const auto first, loaded.first_unwritten(buffer));
@@ -97,7 +98,7 @@ Frame error_frame(const Error& error) {
 }
 
 // A field of another type than it has is the caller's mistake, not this process's end.
-Result<Frame> answer_of(Server& server, const Frame& request) {
+Result<Frame> answer_of(Server& server, Frame& request) {
   try {
     return server.answer(request);
   } catch (const nlohmann::json::exception& error) {
@@ -111,12 +112,14 @@ int serve_device(Result<std::unique_ptr<Device>> device, int socket) {
   std::thread(end_with_the_caller, socket).detach();
   std::optional<Server> server;
   if (device) server.emplace(**device);
+  FreshVector<uint8_t> storage;
   for (;;) {
-    auto request = receive_frame(socket, 0, kMostBody);
+    auto request = receive_frame(socket, 0, kMostBody, {}, std::move(storage));
     if (!request) return request.error().code == ErrorCode::kIo ? 0 : 2;
-    const auto reply = server ? answer_of(*server, *request) : Result<Frame>(fail(device.error()));
-    const Frame& sent = reply ? *reply : error_frame(reply.error());
+    auto answered = server ? answer_of(*server, *request) : Result<Frame>(fail(device.error()));
+    Frame sent = answered ? std::move(*answered) : error_frame(answered.error());
     if (!send_frame(socket, sent.head, sent.body)) return 0;
+    storage = std::move(sent.body.capacity() > 0 ? sent.body : request->body);
   }
 }
 

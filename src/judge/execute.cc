@@ -18,17 +18,7 @@ Result<Execution> call(device::LoadedPlan& loaded, const problem::Problem& probl
   KW_TRY_VOID(write_inputs(loaded, problem, c, inputs));
   Execution execution;
   KW_TRY(execution.report, loaded.run(options));
-  if (!execution.report.completed) return execution;
-  for (const auto& output : problem.outputs) {
-    KW_TRY(auto shape, problem::shape_of(output, c.workload));
-    KW_TRY(auto tensor, tensor::Tensor::zeros(output.dtype, shape));
-    const auto bytes = tensor.bytes();
-    KW_TRY_VOID(loaded.read(output.name, std::span<uint8_t>(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())));
-    KW_TRY(const std::optional<uint64_t> byte, loaded.first_unwritten(output.name));
-    std::optional<int64_t>& element = execution.unwritten.emplace_back();
-    if (byte) element = static_cast<int64_t>(*byte * 8 / static_cast<uint64_t>(tensor::bits_of(output.dtype)));
-    execution.outputs.push_back(std::move(tensor));
-  }
+  if (execution.report.completed) KW_TRY_VOID(read_outputs(loaded, problem, c, execution));
   return execution;
 }
 
@@ -78,6 +68,24 @@ Result<Execution> execute(device::Device& device, const problem::Problem& proble
   load_options.layout_seed = layout_seed;
   KW_TRY(auto loaded, device.load(c.plan, load_options));
   return call(*loaded, problem, c, c.inputs, options);
+}
+
+Result<Execution> execute(device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c, const device::RunOptions& options) {
+  return call(loaded, problem, c, c.inputs, options);
+}
+
+Status read_outputs(const device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c, Execution& execution) {
+  for (const auto& output : problem.outputs) {
+    KW_TRY(auto shape, problem::shape_of(output, c.workload));
+    KW_TRY(auto tensor, tensor::Tensor::zeros(output.dtype, shape));
+    const auto bytes = tensor.bytes();
+    KW_TRY_VOID(loaded.read(output.name, std::span<uint8_t>(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())));
+    KW_TRY(const std::optional<uint64_t> byte, loaded.first_unwritten(output.name));
+    std::optional<int64_t>& element = execution.unwritten.emplace_back();
+    if (byte) element = static_cast<int64_t>(*byte * 8 / static_cast<uint64_t>(tensor::bits_of(output.dtype)));
+    execution.outputs.push_back(std::move(tensor));
+  }
+  return {};
 }
 
 Result<std::vector<Execution>> execute_calls(device::Device& device, const problem::Problem& problem, const Case& c,

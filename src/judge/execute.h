@@ -53,6 +53,10 @@ struct Execution {
 };
 Result<Execution> execute(device::Device& device, const problem::Problem& problem, const Case& c,
                           const device::RunOptions& options, uint64_t layout_seed);
+// The same on a plan that is loaded already: the case's inputs are written first.
+Result<Execution> execute(device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c, const device::RunOptions& options);
+// What the last run or call left in the outputs.
+Status read_outputs(const device::LoadedPlan& loaded, const problem::Problem& problem, const Case& c, Execution& execution);
 
 // Calls one after another on a device where module variables outlive a call, up to the first with a finding.
 Result<std::vector<Execution>> execute_calls(device::Device& device, const problem::Problem& problem, const Case& c,

@@ -118,6 +118,13 @@ std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device:
   return unsafe;
 }
 
+std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, const device::CallReport& report, bool numbers_right) {
+  device::RunReport as_run;
+  as_run.completed = report.completed;
+  if (!report.findings.empty()) as_run.steps.push_back({0, report.completed, report.findings, {}, 0});
+  return judge_findings(climb, c, std::move(as_run), numbers_right);
+}
+
 Result<RungResult> not_run(const Climb& climb, const Case& c, const Error& error) {
   if (climb.in_python) {
     Unrecordable raised;

@@ -27,6 +27,7 @@ device::RunOptions every_check(const Climb& climb, int threads);
 
 // What the findings of a run say; none: nothing against the candidate.
 std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, device::RunReport report, bool numbers_right);
+std::optional<Outcome> judge_findings(const Climb& climb, const Case& c, const device::CallReport& report, bool numbers_right);
 
 // An emulator that lacks an instruction makes no claim about the candidate; what Python says stands against a candidate in Python;
 // other errors are the judge's.

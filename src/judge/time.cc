@@ -189,10 +189,7 @@ class Measurement {
     }
     KW_TRY(device::CallReport report, std::move(called));
     ++timing_.calls;
-    device::RunReport as_run;
-    as_run.completed = report.completed;
-    if (!report.findings.empty()) as_run.steps.push_back({0, report.completed, report.findings, {}, 0});
-    auto failed = judge_findings(contestant.climb, contestant.c, as_run, true);
+    auto failed = judge_findings(contestant.climb, contestant.c, report, true);
     if (!failed && options_.turn == 0 && report.outputs != contestant.right) {
       failed = suspect("every timed output", "a timed call's output is not the one that was compared with the reference for the same inputs");
     }
@@ -345,10 +342,11 @@ class Measurement {
   std::optional<Outcome> outcome_;
 };
 
-// A process that is slow throughout is left for another, before anything is timed in it.
-Status leave_slow_process(Climb& climb) {
+// A process that is slow throughout is left for another, before anything is timed in it. How many were.
+Result<int> leave_slow_process(Climb& climb) {
   constexpr int kMostProcesses = 4;
   const auto& spread = climb.options.process_spread;
+  int left = 0;
   for (int i = 1; spread && !climb.in_python && i < kMostProcesses; ++i) {
     KW_TRY(const double seconds, device::short_time(*climb.options.gpu, spread->multiprocessors));
     if (!spread->is_slow(seconds)) break;
@@ -357,14 +355,15 @@ Status leave_slow_process(Climb& climb) {
     for (const auto& rival : climb.rivals)
       if (!rival->torch) rival->options.gpu = another;
     climb.options.gpu = std::move(another);
+    ++left;
   }
-  return {};
+  return left;
 }
 
 }  // namespace
 
 Result<RungResult> time_rung(Climb& climb) {
-  KW_TRY_VOID(leave_slow_process(climb));
+  KW_TRY(const int left, leave_slow_process(climb));
   std::string detail;
   int calls = 0;
   for (const Verified& verified : climb.verified) {
@@ -377,7 +376,8 @@ Result<RungResult> time_rung(Climb& climb) {
     climb.times.push_back(timing);
   }
   if (climb.verified.empty()) return RungResult{std::nullopt, "no real workload was run"};
-  return RungResult{std::nullopt, fmt::format("{} calls checked{}{}", calls, detail.empty() ? ", no clock" : "; cold: ", detail)};
+  const std::string slow = left == 0 ? "" : fmt::format("; {} slow process{} left for another", left, left == 1 ? "" : "es");
+  return RungResult{std::nullopt, fmt::format("{} calls checked{}{}{}", calls, detail.empty() ? ", no clock" : "; cold: ", detail, slow)};
 }
 
 }  // namespace kw::judge

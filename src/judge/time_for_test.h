@@ -119,6 +119,33 @@ class ScriptedDevice final : public device::Device {
   Script script_;
 };
 
+inline Case doubling_case(const problem::Problem& problem) {
+  Case c = case_of(*problem.find_workload("all"), false);
+  c.plan.target = "sm_70";
+  c.plan.modules.push_back({kDouble, plan::hash_of(kDouble)});
+  c.plan.buffers.push_back({"x", plan::Role::kInput, 256, "float32", {64}, {1}});
+  c.plan.buffers.push_back({"y", plan::Role::kOutput, 256, "float32", {64}, {1}});
+  plan::Launch launch;
+  launch.kernel = "double";
+  launch.block = {64, 1, 1};
+  launch.params.assign(16, 0);
+  launch.relocations = {{0, {.buffer = 0}}, {8, {.buffer = 1}}};
+  c.plan.steps.emplace_back().action = launch;
+  return c;
+}
+
+// Of its output, as rung full finds it: computed here, not by the plan.
+inline device::Fingerprint doubled(const Climb& climb) {
+  const auto inputs = problem::make_inputs(climb.problem, climb.real[0].workload, input_seed(climb, climb.real[0]));
+  EXPECT_TRUE(inputs);
+  std::vector<uint8_t> y(256);
+  for (int64_t i = 0; i < 64; ++i) {
+    const auto twice = static_cast<float>(2 * (*inputs)[0].at(i));
+    std::memcpy(y.data() + 4 * i, &twice, 4);
+  }
+  return device::fingerprint_of(y, fingerprint_key(climb));
+}
+
 class Time : public testing::Test {
  protected:
   // The rung's result; figures are in climb_.times.
@@ -141,27 +168,8 @@ class Time : public testing::Test {
     climb_.options.time = true;
     climb_.options.energy = energy_;
     climb_.options.time_budget_s = 0.2;
-    Case c = case_of(*climb_.problem.find_workload("all"), false);
-    c.plan.target = "sm_70";
-    c.plan.modules.push_back({kDouble, plan::hash_of(kDouble)});
-    c.plan.buffers.push_back({"x", plan::Role::kInput, 256, "float32", {64}, {1}});
-    c.plan.buffers.push_back({"y", plan::Role::kOutput, 256, "float32", {64}, {1}});
-    plan::Launch launch;
-    launch.kernel = "double";
-    launch.block = {64, 1, 1};
-    launch.params.assign(16, 0);
-    launch.relocations = {{0, {.buffer = 0}}, {8, {.buffer = 1}}};
-    c.plan.steps.emplace_back().action = launch;
-    climb_.real.push_back(std::move(c));
-    // As rung full would have found it: computed here, not by the plan.
-    const auto inputs = problem::make_inputs(climb_.problem, climb_.real[0].workload, input_seed(climb_, climb_.real[0]));
-    EXPECT_TRUE(inputs);
-    std::vector<uint8_t> y(256);
-    for (int64_t i = 0; i < 64; ++i) {
-      const auto twice = static_cast<float>(2 * (*inputs)[0].at(i));
-      std::memcpy(y.data() + 4 * i, &twice, 4);
-    }
-    climb_.verified.push_back({0, {device::fingerprint_of(y, fingerprint_key(climb_))}});
+    climb_.real.push_back(doubling_case(climb_.problem));
+    climb_.verified.push_back({0, {doubled(climb_)}});
     for (Script& rival : rivals) {
       Climb& other = *climb_.rivals.emplace_back(std::make_shared<Climb>(climb_));
       other.rivals.clear();
