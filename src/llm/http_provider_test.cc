@@ -22,17 +22,16 @@ Request hello() {
 
 Limits quick() {
   Limits limits;
-  limits.total_seconds = 3;
-  limits.idle_seconds = 0.2;
-  limits.connect_seconds = 2;
+  limits.total_seconds = limits.idle_seconds = limits.connect_seconds = 10;  // for a machine that is busy
   limits.reply_bytes = 1 << 20;
   limits.line_bytes = 64 << 10;
   return limits;
 }
 
-Answer<Reply> ask(const ScriptedServer& server, const char* kind = "openai", const Call& call = {}) {
+Answer<Reply> ask(const ScriptedServer& server, const char* kind = "openai", const Call& call = {},
+                  const Limits& limits = quick()) {
   const ScopedVariable key("KW_LLM_KEY", kSecret);
-  auto opened = open_provider(fmt::format("{}:m-1@{}", kind, server.address()), quick());
+  auto opened = open_provider(fmt::format("{}:m-1@{}", kind, server.address()), limits);
   if (!opened) return fail(std::move(opened.error()));
   auto reply = opened->provider->ask(hello(), call);
   if (!reply) {
@@ -104,6 +103,12 @@ TEST(HttpProvider, EveryRefusalHasItsKind) {
       {"malformed-answer", ScriptedServer::answers(200, fmt::format("{{\"{}\":1}}", kSecret),
                                                    fmt::format("Content-Type: {}\r\n", kSecret))},
       {"malformed-answer", ScriptedServer::answers(200, "")},
+      {"malformed-answer",
+       ScriptedServer::streams(
+           fmt::format(
+               R"(data: {{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"name":"{}","arguments":"x"}}}}]}},"finish_reason":"stop"}}]}})",
+               kSecret) +
+           "\n\n")},
       {"malformed-answer", ScriptedServer::streams("data: {no json}\n\n")},
       {"malformed-answer", ScriptedServer::says("SSH-2.0-x\r\n\r\n")},
       {"malformed-answer",
@@ -169,8 +174,13 @@ TEST(HttpProvider, TheEndOfTheReplyIsTheEnd) {
 TEST(HttpProvider, AnErrorBeforeTheRequestWasRead) {
   ScriptedServer server({[](Visitor& v) {
     v.send("HTTP/1.1 413 x\r\nContent-Length: 0\r\n\r\n");
-    v.wait_until_gone();
+    v.pause(0.05);
   }});
+  // More than the buffers between take: the rest of the request meets a connection that has ended.
+  Request large = hello();
+  large.messages[0].text.assign(8 << 20, 'x');
+  auto opened = open_provider("openai:m@" + server.address(), quick());
+  EXPECT_EQ(kind_of(opened->provider->ask(large, {})), "context-too-long");
   EXPECT_EQ(kind_of(ask(server)), "context-too-long");
 }
 
@@ -226,9 +236,11 @@ TEST(HttpProvider, WhatNeverEndsIsEnded) {
   for (const auto& [kind, scene] : cases) {
     ScriptedServer server({scene});
     const auto start = Clock::now();
-    const auto reply = ask(server);
+    Limits limits = quick();
+    limits.idle_seconds = kind == std::string("timed-out") ? 0.2 : 10;
+    const auto reply = ask(server, "openai", {}, limits);
     EXPECT_EQ(kind_of(reply), kind) << (reply ? reply->text : reply.error().message);
-    EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), 2);
+    EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), 5);
   }
 }
 
@@ -247,7 +259,7 @@ TEST(HttpProvider, CancelledFromAnotherThread) {
   const ScriptedServer::Scene scenes[] = {
       [](Visitor& v) {
         v.read_request();
-        v.pause(2);
+        v.pause(5);
       },
       [](Visitor& v) {
         v.read_request();
@@ -272,11 +284,13 @@ TEST(HttpProvider, CancelledFromAnotherThread) {
       cancelled = Clock::now();
       cancel = true;
     });
-    const auto reply = ask(server, "openai", call);
+    Limits limits = quick();
+    limits.reply_bytes = uint64_t{1} << 40;
+    const auto reply = ask(server, "openai", call, limits);
     const auto ended = Clock::now();
     other.join();
     EXPECT_EQ(kind_of(reply), "cancelled") << (reply ? "" : reply.error().message);
-    EXPECT_LT(std::chrono::duration<double>(ended - cancelled).count(), 0.3);
+    EXPECT_LT(std::chrono::duration<double>(ended - cancelled).count(), 1);
   }
 }
 

@@ -36,7 +36,6 @@ ScriptedServer::Scene bad(int status, const std::string& headers = "") {
 ModelOptions quick() {
   ModelOptions options;
   options.retry.first_seconds = 0.01;
-  options.limits.idle_seconds = 0.2;
   return options;
 }
 
@@ -121,8 +120,7 @@ TEST(Model, WallBudgetEndsACall) {
     v.wait_until_gone();
   }});
   ModelOptions options = quick();
-  options.limits.idle_seconds = 10;
-  options.budget = std::make_shared<Budget>(BudgetTerms{.wall_seconds = 0.15});
+  options.budget = std::make_shared<Budget>(BudgetTerms{.wall_seconds = 0.4});
   const TempDir folder = *TempDir::create();
   options.transcript = folder / "t";
   const auto model = model_of(server, options);
@@ -167,7 +165,7 @@ TEST(Model, MoneyNeedsPrices) {
   ASSERT_EQ(kind_of(model->ask(question("q"))), "reply");
   EXPECT_DOUBLE_EQ(options.budget->spent().money, 4);
   // What was learned about tokens per byte makes the next one too dear.
-  EXPECT_EQ(kind_of(model->ask(question(std::string(2000000, 'x')))), "budget-spent");
+  EXPECT_EQ(kind_of(model->ask(question(std::string(1000000, 'x')))), "budget-spent");
   options.prices = Prices{-1, 4};
   EXPECT_FALSE(Model::open("openai:m@" + server.address(), options));
 }
@@ -189,6 +187,16 @@ TEST(Model, FailuresThatMayHaveBeenBilledAreCounted) {
   EXPECT_TRUE(after.estimated);
   EXPECT_EQ(kind_of(model->ask(question("q"))), "wrong-key");
   EXPECT_EQ(options.budget->spent().usage.output_tokens, 100u);
+}
+
+TEST(BudgetOfManyThreads, WhatIsReservedIsNotLeft) {
+  Budget budget({.tokens = 100, .money = 1e-3});
+  const auto first = budget.reserve({30, 30, false}, Prices{10, 10}, true);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(budget.reserve({30, 30, false}, {}, true));
+  EXPECT_FALSE(budget.reserve({20, 20, false}, Prices{11, 11}, true));  // money
+  budget.settle(*first, {10, 10, false}, Prices{10, 10});
+  EXPECT_TRUE(budget.reserve({40, 40, false}, {}, true));
 }
 
 TEST(BudgetOfManyThreads, IsNeverOverdrawn) {

@@ -28,6 +28,7 @@ TEST(Sse, Table) {
   const std::pair<const char*, Events> cases[] = {
       {"data: a\n\n", {{"message", "a"}}},
       {"data:a\r\n\r\n", {{"message", "a"}}},
+      {"data: a\r\ndata: b\r\n\r\n", {{"message", "a\nb"}}},
       {"data: a\rdata: b\r\r", {{"message", "a\nb"}}},
       {"event: ping\ndata: {}\n\n", {{"ping", "{}"}}},
       {": keep-alive\n\ndata: x\n\n", {{"message", "x"}}},

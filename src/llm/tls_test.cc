@@ -78,7 +78,7 @@ class Tls : public testing::Test {
     }
     const ScopedVariable certificates("SSL_CERT_FILE", trusted == nullptr ? nullptr : file.c_str());
     Limits limits;
-    limits.connect_seconds = limits.idle_seconds = 2;
+    limits.connect_seconds = limits.idle_seconds = 10;
     auto opened = open_provider(fmt::format("openai:m@https://{}:{}", host, server.port()), limits);
     Request request;
     request.messages = {{Role::kUser, "hello", {}, ""}};

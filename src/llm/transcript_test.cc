@@ -71,7 +71,7 @@ TEST(TranscriptFile, ATornLineIsDroppedWithANote) {
   }
   const std::string whole = *read_file(path);
   const size_t first = whole.find('\n') + 1;
-  for (size_t size = 0; size < whole.size(); size += 7) {
+  for (size_t size = 0; size < whole.size(); size += 31) {
     ASSERT_TRUE(write_file(path, whole.substr(0, size)));
     const bool torn = size != 0 && size != first;
     const size_t kept = size < first ? 0 : 1;

@@ -1,7 +1,5 @@
 #include "llm/wire.h"
 
-#include <algorithm>
-
 #include "base/source_text.h"
 
 namespace kw::llm {
@@ -15,17 +13,12 @@ void ReplyParts::add_text(const std::string& text) {
 }
 
 ToolCall* ReplyParts::call(uint64_t index) {
-  const auto found =
-      std::find_if(calls_.begin(), calls_.end(), [&](const auto& each) { return each.first == index; });
-  if (found != calls_.end()) return &found->second;
-  if (calls_.size() == kMostCalls) return nullptr;
-  return &calls_.emplace_back(index, ToolCall{}).second;
+  if (calls_.size() == kMostCalls && calls_.count(index) == 0) return nullptr;
+  return &calls_[index];
 }
 
 Answer<Reply> ReplyParts::reply(FinishReason finish) {
   Reply reply{std::move(text_), {}, usage, finish, model};
-  std::stable_sort(calls_.begin(), calls_.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [index, call] : calls_) {
     if (call.id.empty()) call.id = fmt::format("call_{}", reply.tool_calls.size() + 1);
     if (call.arguments.find_first_not_of(" \t\r\n") == std::string::npos) call.arguments = "{}";

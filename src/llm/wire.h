@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,7 +47,7 @@ class ReplyParts {
  public:
   explicit ReplyParts(std::function<void(std::string_view)> on_text) : on_text_(std::move(on_text)) {}
   void add_text(const std::string& text);
-  // The call that the server numbers `index`; null when there are more than 128. Valid until the next call.
+  // The call that the server numbers `index`; null when there are more than 128.
   ToolCall* call(uint64_t index);
   // Empty arguments become {}, missing ids call_1, …. Failure kMalformedAnswer: arguments that are no JSON
   // object.
@@ -60,7 +61,7 @@ class ReplyParts {
  private:
   std::function<void(std::string_view)> on_text_;
   std::string text_;
-  std::vector<std::pair<uint64_t, ToolCall>> calls_;
+  std::map<uint64_t, ToolCall> calls_;
 };
 
 Failure malformed_answer(std::string_view what, const Server& server);
