@@ -341,6 +341,7 @@ TEST(Keys, FromVariableOrFile) {
   EXPECT_EQ(Key::from_environment("OPENAI_API_KEY")->secret(), "sk-from-file");
   EXPECT_EQ(Key::from_environment("OPENAI_API_KEY")->redacted("sk-from-file sk-from-variable"),
             "[key] [key]");
+  EXPECT_EQ(Key::unused().redacted("sk-from-file sk-from-variable"), "[key] [key]");
   for (const char* bad : {"", "\n", "short", "two words here", "with\"quote-in-it", "line\nline-line"}) {
     ASSERT_TRUE(write_file(folder / "key", bad));
     const auto key = Key::from_environment("");

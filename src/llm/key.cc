@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kShortest = 8;  // less would be found in ordinary text
 constexpr size_t kLongest = 4096;
+constexpr const char* kBlanks = " \t\r\n";
 constexpr std::string_view kShown = "[key]";
 
 std::string environment(const char* name) {
@@ -16,20 +17,25 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+std::string without_blanks_around(const std::string& text) {
+  const size_t first = text.find_first_not_of(kBlanks);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
 std::vector<std::string> environment_keys() {
   std::vector<std::string> out;
-  for (const char* name : {"KW_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"}) {
-    if (std::string value = environment(name); value.size() >= kShortest) out.push_back(std::move(value));
-  }
+  for (const char* name : {"KW_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"})
+    out.push_back(environment(name));
+  if (const auto text = read_file(environment("KW_LLM_KEY_FILE"), kLongest)) out.push_back(*text);
+  for (std::string& secret : out) secret = without_blanks_around(secret);
+  std::erase_if(out, [](const std::string& secret) { return secret.size() < kShortest; });
   return out;
 }
 
 }  // namespace
 
 Answer<Key> Key::make(std::string secret, const std::string& source) {
-  const size_t first = secret.find_first_not_of(" \t\r\n");
-  const size_t last = secret.find_last_not_of(" \t\r\n");
-  secret = first == std::string::npos ? "" : secret.substr(first, last - first + 1);
+  secret = without_blanks_around(secret);
   if (secret.size() < kShortest || secret.size() > kLongest) {
     return fail(FailureKind::kWrongKey,
                 fmt::format("{} holds {} bytes, which is no key", source, secret.size()),

@@ -63,6 +63,7 @@ TEST(ServerFailure, Table) {
 }
 
 TEST(ServerFailure, ShowsWhatTheServerSaidButNotTheKey) {
+  EXPECT_EQ(failure(302, "").message, "host sends requests elsewhere (status 302)");
   EXPECT_NE(failure(400, R"({"error":{"message":"bad \u001b[31m thing"}})").message.find("bad ?[31m thing"),
             std::string::npos);
   // Echoed as JSON likes it, and so long that the place where messages are cut lies within the key.

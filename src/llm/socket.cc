@@ -96,6 +96,7 @@ class Socket : public ByteStream {
 
   Answer<void> send(std::string_view bytes, const Wait& wait) override {
     while (!bytes.empty()) {
+      if (wait.patience.over()) return impatient(wait.patience, fmt::format("{} took the request", host_));
       const ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (n > 0) {
         bytes.remove_prefix(static_cast<size_t>(n));
@@ -112,6 +113,8 @@ class Socket : public ByteStream {
 
   Answer<size_t> receive(char* into, size_t most, const Wait& wait) override {
     while (true) {
+      // Looked at each time: one that sends without an end never has to be waited for.
+      if (wait.patience.over()) return impatient(wait.patience, fmt::format("{} was answering", host_));
       const ssize_t n = ::recv(fd_.get(), into, most, 0);
       if (n >= 0) return static_cast<size_t>(n);
       if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -133,7 +136,7 @@ class Socket : public ByteStream {
       const double seconds = std::clamp(std::min(wait.patience.seconds_left(), idle_left), 0.0, kLookSeconds);
       pollfd one{fd_.get(), what, 0};
       if (poll(&one, 1, static_cast<int>(std::ceil(seconds * 1e3))) > 0) return {};
-      if (wait.patience.over()) return impatient(wait.patience, fmt::format("{} was answering", host_));
+      if (wait.patience.over()) return {};  // the caller looks
       if (idle_left <= 0)
         return fail(FailureKind::kTimedOut, fmt::format("{} {} for {:g} s", host_, doing, wait.idle_seconds),
                     "ask again, or allow more time");
