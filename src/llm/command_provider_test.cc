@@ -36,6 +36,20 @@ TEST(CommandProvider, PromptInAnswerOut) {
   EXPECT_GT(reply->usage.output_tokens, 0u);
 }
 
+TEST(CommandProvider, CallsTools) {
+  Request request = question("go");
+  request.messages.push_back({Role::kAssistant, "", {{"call_1", "f", "{}"}}, ""});
+  request.messages.push_back({Role::kTool, "done", {}, "call_1"});
+  request.tools = {{"f", "does f", R"({"type":"object"})"}};
+  const std::string words =
+      R"(command:grep -q 'result of call_1' && printf '```tool\n{"name":"f"}\n```\n```tool\n{"name":"f"}\n```\n')";
+  const auto reply = (*Model::open(words, {}))->ask(request);
+  ASSERT_TRUE(reply) << reply.error().message;
+  ASSERT_EQ(reply->tool_calls.size(), 2u);
+  EXPECT_EQ(reply->tool_calls[0].id, "call_2");  // counted on, so that every result finds its call
+  EXPECT_EQ(reply->tool_calls[1].id, "call_3");
+}
+
 TEST(CommandProvider, FailuresSayWhy) {
   EXPECT_EQ(shown(ask("echo no credit left >&2; exit 3")),
             "overloaded: the command failed, exit code 3: no credit left");

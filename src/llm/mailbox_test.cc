@@ -46,16 +46,16 @@ TEST(Mailbox, SomebodyAnswers) {
     EXPECT_EQ(json["reply"], "0001-reply.md");
     ASSERT_TRUE(write_file(folder / "0001-reply.md", "that\n"));
     ASSERT_TRUE(await(folder / "0002-prompt.md"));
-    ASSERT_TRUE(
-        write_file(folder / "0002-reply.json",
-                   R"({"text":"","model":"me","tool_calls":[{"id":"a","name":"f","arguments":"{}"}]})"));
+    ASSERT_TRUE(write_file(folder / "0002-reply.json",
+                           R"({"text":"","model":"me","tool_calls":[{"name":"f","arguments":{"a":1}}]})"));
   });
   const auto model = open(folder.path());
   EXPECT_EQ(shown(model->ask(question("what?"))), "that");
   const auto reply = model->ask(question("what?"));  // asked once more, answered once more
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->model, "me");
-  EXPECT_EQ(reply->tool_calls.at(0).name, "f");
+  EXPECT_EQ(reply->tool_calls.at(0).id, "call_1");
+  EXPECT_EQ(reply->tool_calls.at(0).arguments, "{\"a\":1}");
   person.join();
 }
 

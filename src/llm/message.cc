@@ -47,4 +47,13 @@ Status check(const Request& request) {
   return {};
 }
 
+void identify_calls(Reply& reply, const Request& request) {
+  size_t number = 0;
+  for (const Message& message : request.messages) number += message.tool_calls.size();
+  for (ToolCall& call : reply.tool_calls) {
+    ++number;
+    if (call.id.empty()) call.id = fmt::format("call_{}", number);
+  }
+}
+
 }  // namespace kw::llm

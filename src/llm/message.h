@@ -20,7 +20,7 @@ struct ToolSpec {
   std::string schema;
 };
 
-// `arguments` is a JSON object, as text.
+// `arguments` is a JSON object, as text. A provider may leave `id` empty; Model::ask() does not.
 struct ToolCall {
   std::string id, name, arguments;
 };
@@ -58,5 +58,8 @@ struct Reply {
 // Whether every provider can be asked this: a message, sound tools, calls before their results. Error
 // kInvalid.
 Status check(const Request& request);
+
+// Gives an id to the calls of a reply that came without: call_N, counted on from the calls of `request`.
+void identify_calls(Reply& reply, const Request& request);
 
 }  // namespace kw::llm

@@ -144,7 +144,9 @@ Result<Reply> reply_from_json(const Json& json) {
   const Json& calls = member(json, "tool_calls");
   if (!calls.is_null() && !calls.is_array()) return wrong("tool_calls");
   for (const Json& each : calls) {
-    ToolCall call{text_member(each, "id"), text_member(each, "name"), text_member(each, "arguments")};
+    const Json& arguments = member(each, "arguments");  // text, or what a person rather writes: the object
+    ToolCall call{text_member(each, "id"), text_member(each, "name"),
+                  arguments.is_object() ? json_text(arguments) : text_member(each, "arguments")};
     if (call.name.empty() || !parse_json(call.arguments).is_object()) return wrong("tool_calls");
     reply.tool_calls.push_back(std::move(call));
   }

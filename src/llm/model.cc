@@ -110,6 +110,7 @@ Answer<Reply> Model::attempt_once(const Request& request, size_t bytes, const Li
   auto reply = opened_.provider->ask(request, call);
   Usage used;
   if (reply) {
+    identify_calls(*reply, request);
     if (reply->usage.estimated)
       reply->usage = {input_tokens(bytes), output_tokens(reply_bytes(*reply)), true};
     learn(bytes, reply->usage);

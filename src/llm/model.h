@@ -26,11 +26,12 @@ struct ModelOptions {
 };
 
 struct Listener {
-  std::function<void(std::string_view)> on_text;  // text as it comes, from the thread that asks
-  std::function<void(const Failure&)>
-      on_again;  // the text so far is void: the request is sent again, because of this
-  const std::atomic<bool>* cancel =
-      nullptr;  // set by another thread: ask() returns within a fraction of a second
+  // Text as it comes, from the thread that asks.
+  std::function<void(std::string_view)> on_text;
+  // The text so far is void: the request is sent again, because of this.
+  std::function<void(const Failure&)> on_again;
+  // Set by another thread: ask() returns within a fraction of a second.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 class Model {

@@ -66,7 +66,9 @@ Answer<OpenProvider> open_provider(const std::string& spec, const Limits& limits
     if (kind == "mailbox") {
       auto mailbox = open_mailbox(rest, limits);
       if (!mailbox) return fail(std::move(mailbox.error()));
-      return OpenProvider{std::move(*mailbox), Key::unused(), {}, {}};
+      std::string note =
+          fmt::format("answers are awaited in {0}: NNNN-reply.md for each NNNN-prompt.md", rest);
+      return OpenProvider{std::move(*mailbox), Key::unused(), {std::move(note)}, {}};
     }
     if (kind == "replay") {
       OpenProvider out{nullptr, Key::unused(), {}, rest};

@@ -15,7 +15,7 @@ namespace kw::llm {
 struct OpenProvider {
   std::unique_ptr<Provider> provider;
   Key key;                         // to redact
-  std::vector<std::string> notes;  // what was odd
+  std::vector<std::string> notes;  // for who asks: where to answer, what was odd
   std::string replayed;            // the transcript that it reads
 };
 

@@ -35,7 +35,7 @@ std::string_view without_trailing_blanks(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
 }
 
-Answer<ToolCall> read_call(const std::string& block, int line, size_t number) {
+Answer<ToolCall> read_call(const std::string& block, int line) {
   const Json json = parse_json(block);
   const std::string name = text_member(json, "name");
   const Json& arguments = member(json, "arguments");
@@ -46,7 +46,7 @@ Answer<ToolCall> read_call(const std::string& block, int line, size_t number) {
                     line),
         "write it like {\"name\": \"NAME\", \"arguments\": {}}");
   }
-  return ToolCall{fmt::format("call_{}", number), name, arguments.is_null() ? "{}" : json_text(arguments)};
+  return ToolCall{"", name, arguments.is_null() ? "{}" : json_text(arguments)};
 }
 
 }  // namespace
@@ -87,8 +87,6 @@ Answer<Reply> read_reply_text(std::string_view text, const Request& request) {
     reply.text = without_trailing_blanks(whole);
     return reply;
   }
-  size_t calls_before = 0;
-  for (const Message& message : request.messages) calls_before += message.tool_calls.size();
   std::string block;
   int line = 0, opened = 0;  // the line of the block that is open
   for (std::string_view rest = whole; !rest.empty();) {
@@ -100,7 +98,7 @@ Answer<Reply> read_reply_text(std::string_view text, const Request& request) {
       opened = line;
       block.clear();
     } else if (opened != 0 && bare == kClosing) {
-      auto call = read_call(block, opened, calls_before + reply.tool_calls.size() + 1);
+      auto call = read_call(block, opened);
       if (!call) return fail(std::move(call.error()));
       reply.tool_calls.push_back(std::move(*call));
       opened = 0;

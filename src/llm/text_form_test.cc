@@ -55,7 +55,7 @@ TEST(ReplyText, Table) {
   EXPECT_EQ(shown("look:\n```tool\n{\"name\": \"read\",\n \"arguments\": {\"path\": \"b\"}}\n```\n```tool  "
                   "\r\n{\"name\":\"judge\"}\r\n```\r\n",
                   tools),
-            "look:|call_2 read {\"path\":\"b\"}|call_3 judge {}");
+            "look:| read {\"path\":\"b\"}| judge {}");
   EXPECT_EQ(shown("```cpp\nint x;\n```\n", tools), "```cpp\nint x;\n```");
   EXPECT_EQ(
       shown("x\n```tool\n{\"name\": }\n```\n", tools),

@@ -20,7 +20,6 @@ ToolCall* ReplyParts::call(uint64_t index) {
 Answer<Reply> ReplyParts::reply(FinishReason finish) {
   Reply reply{std::move(text_), {}, usage, finish, model};
   for (auto& [index, call] : calls_) {
-    if (call.id.empty()) call.id = fmt::format("call_{}", reply.tool_calls.size() + 1);
     if (call.arguments.find_first_not_of(" \t\r\n") == std::string::npos) call.arguments = "{}";
     if (call.name.empty())
       return fail(FailureKind::kMalformedAnswer, "a tool call of the answer has no name",

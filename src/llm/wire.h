@@ -49,7 +49,7 @@ class ReplyParts {
   void add_text(const std::string& text);
   // The call that the server numbers `index`; null when there are more than 128.
   ToolCall* call(uint64_t index);
-  // Empty arguments become {}, missing ids call_1, …. Failure kMalformedAnswer: arguments that are no JSON
+  // Empty arguments become {}. Failure kMalformedAnswer: arguments that are no JSON
   // object.
   Answer<Reply> reply(FinishReason finish);
 

@@ -75,7 +75,7 @@ TEST(OpenAi, ToolCallsComeInPieces) {
                            delta("", R"("stop")")}),
             R"(|x f {}|y g {"a":1}|calls 0+0? m-1-2026)");
   EXPECT_EQ(stream(*wire, {piece(0, R"(,"function":{"name":"f"})"), delta("", R"("stop")")}),
-            "|call_1 f {}|calls 0+0? m-1-2026");
+            "| f {}|calls 0+0? m-1-2026");
   EXPECT_EQ(stream(*wire,
                    {piece(0, R"(,"function":{"name":"f","arguments":"{\"a\":"})"), delta("", R"("length")")}),
             "malformed-answer");
