@@ -33,7 +33,8 @@ class OpenAiReader : public ReplyReader {
     if (event.data == "[DONE]") return finished_ = true;
     const Json json = parse_json(event.data);
     if (!json.is_object()) return fail(malformed_answer("an event is no JSON object", server_));
-    if (!member(json, "error").is_null()) return fail(server_failure(0, json, event.data, server_));
+    if (event.event == "error" || !member(json, "error").is_null())
+      return fail(server_failure(0, json, event.data, server_));
     take_frame(json);
     const Json& choices = member(json, "choices");
     if (!choices.is_null() && !choices.is_array())
@@ -50,6 +51,9 @@ class OpenAiReader : public ReplyReader {
                   fmt::format("the stream of {} ended within the answer", server_.name), "ask again");
     if (finish_ == "content_filter") return fail(refused_answer("its content filter stepped in", server_));
     if (!refusal_.empty()) return fail(refused_answer(refusal_, server_));
+    if (finish_ == "error")
+      return fail(FailureKind::kOverloaded, fmt::format("{} gave up within the answer", server_.name),
+                  "ask again later");
     if (finish_ == "length") return parts_.reply(FinishReason::kLength);
     return parts_.reply(parts_.calls_begun() ? FinishReason::kToolCalls : FinishReason::kEnd);
   }

@@ -25,6 +25,16 @@ UniqueFd listen_somewhere(uint16_t& port) {
   return fd;
 }
 
+// Tests know no key, proxy or bundle but their own, wherever they run.
+[[maybe_unused]] const bool kCleanEnvironment = [] {
+  for (const char* name :
+       {"KW_LLM_KEY", "KW_LLM_KEY_FILE", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HTTPS_PROXY", "https_proxy",
+        "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+    unsetenv(name);
+  }
+  return true;
+}();
+
 }  // namespace
 
 std::string Visitor::read_request() {

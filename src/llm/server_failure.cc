@@ -23,18 +23,18 @@ struct Said {
 };
 
 Said read_error(const Json& body, std::string_view raw) {
-  const Json& error = member(body, "error");
+  const Json& outer = body.is_array() && !body.empty() ? body[0] : body;  // Gemini's is a list of one
+  const Json& error = member(outer, "error");
   Said said;
   if (error.is_object()) {
     said = {text_member(error, "message"), text_member(error, "type"), text_member(error, "code")};
   } else if (error.is_string()) {
     said.message = error.get<std::string>();  // Ollama's own form
-  } else if (body.is_object()) {
-    said.message = text_member(body, "message");
-    if (said.message.empty()) said.message = text_member(body, "detail");
   } else {
-    said.message = raw;
+    said = {text_member(outer, "message"), text_member(outer, "type"), text_member(outer, "code")};
+    if (said.message.empty()) said.message = text_member(outer, "detail");
   }
+  if (said.message.empty()) said.message = raw;
   return said;
 }
 
@@ -64,6 +64,7 @@ FailureKind kind_of(int status, const Said& said) {
   if (says(both, {"content_filter", "content_policy"})) return FailureKind::kRefused;
   if (says(both, {"model_not_found"})) return FailureKind::kUnknownModel;
   if (says(both, {"authentication", "invalid_api_key", "permission"})) return FailureKind::kWrongKey;
+  if (status == 400 && says(said.message, {"api key"})) return FailureKind::kWrongKey;
   if (says(both, {"rate_limit"})) return FailureKind::kRateLimited;
   if (says(both, {"overloaded", "server_error", "api_error", "internal"}) && (status == 0 || status >= 500))
     return FailureKind::kOverloaded;

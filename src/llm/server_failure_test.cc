@@ -50,6 +50,18 @@ TEST(ServerFailure, Table) {
       {0, R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})", "overloaded"},
       {0, R"({"error":{"type":"rate_limit_error","message":"slow"}})", "rate-limited"},
       {0, R"({"error":{"message":"Internal"}})", "overloaded"},
+      {400,
+       R"([{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}])",
+       "wrong-key"},
+      {400,
+       R"({"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}})",
+       "context-too-long"},
+      {404,
+       R"({"object":"error","message":"The model `m-1` does not exist.","type":"NotFoundError","code":404})",
+       "unknown-model"},
+      {404,
+       R"({"error":{"message":"model \"m-1\" not found, try pulling it first","type":"api_error","code":null}})",
+       "unknown-model"},
       {418, R"(["not","an","object"])", "misconfigured"},
   };
   for (const auto& [status, body, kind] : cases) {
@@ -63,6 +75,8 @@ TEST(ServerFailure, Table) {
 }
 
 TEST(ServerFailure, ShowsWhatTheServerSaidButNotTheKey) {
+  EXPECT_NE(failure(422, R"({"detail":[{"msg":"field required"}]})").message.find("field required"),
+            std::string::npos);
   EXPECT_EQ(failure(302, "").message, "host sends requests elsewhere (status 302)");
   EXPECT_NE(failure(400, R"({"error":{"message":"bad \u001b[31m thing"}})").message.find("bad ?[31m thing"),
             std::string::npos);

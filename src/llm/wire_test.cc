@@ -49,6 +49,11 @@ TEST(OpenAi, Streams) {
   EXPECT_EQ(stream(*wire, {delta(R"("content":"x")", R"("length")")}), "x|length 0+0? m-1-2026");
   EXPECT_EQ(stream(*wire, {delta(R"("content":"x")")}), "cut-stream");
   EXPECT_EQ(stream(*wire, {}), "cut-stream");
+  EXPECT_EQ(stream(*wire, {delta(R"("content":"x")", R"("error")")}), "overloaded");
+  EXPECT_EQ(
+      name_of(
+          wire->reader({})->take({"error", R"({"message":"slow down","type":"rate_limit"})"}).error().kind),
+      "rate-limited");
   EXPECT_EQ(stream(*wire, {delta(R"("content":"x")", R"("content_filter")")}), "refused");
   EXPECT_EQ(stream(*wire, {delta(R"("refusal":"I can't")"), delta("", R"("stop")")}), "refused");
   EXPECT_EQ(stream(*wire, {R"({"error":{"message":"boom","type":"server_error"}})"}), "overloaded");
