@@ -19,6 +19,7 @@ std::vector<Command> make_table() {
   std::vector<Command> table;
   table.push_back(judge_command());
   table.push_back(profile_command());
+  table.push_back(optimize_command());
   append(table, problem_commands());
   table.push_back(problem_evaluate_command());
   table.push_back(problem_import_command());

@@ -74,6 +74,7 @@ Result<Invocation> bind(const Command& command, std::map<std::string, std::strin
 Command asm_command();
 Command judge_command();
 Command profile_command();
+Command optimize_command();
 std::vector<Command> plan_commands();
 std::vector<Command> device_commands();
 std::vector<Command> bundle_commands();

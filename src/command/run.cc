@@ -8,20 +8,20 @@
 #include "base/tar.h"
 #include "base/text_table.h"
 #include "command/command.h"
+#include "command/stored_runs.h"
 #include "store/export.h"
 #include "store/store.h"
 
 namespace kw::command {
-namespace {
 
-Result<std::string> folder_of(const Invocation& invocation) {
+Result<std::string> store_folder_of(const Invocation& invocation) {
   if (invocation.has("store")) return invocation.text("store");
   return store::store_folder();
 }
 
 // To look is no reason to make one.
-Result<store::Store> open_there(const Invocation& invocation) {
-  KW_TRY(const std::string folder, folder_of(invocation));
+Result<store::Store> open_existing_store(const Invocation& invocation) {
+  KW_TRY(const std::string folder, store_folder_of(invocation));
   std::error_code error;
   if (std::filesystem::exists(folder + "/store.db", error)) return store::Store::open(folder);
   return fail(Error{ErrorCode::kNotFound,
@@ -30,6 +30,8 @@ Result<store::Store> open_there(const Invocation& invocation) {
                     {},
                     {"a run makes one; --store DIR, or the variable KW_STORE, names another folder"}});
 }
+
+namespace {
 
 std::string utc(int64_t ms) {
   const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
@@ -68,7 +70,7 @@ std::string duration(double seconds) {
 }
 
 Result<int> list(const Invocation& invocation, const Output& output) {
-  KW_TRY(store::Store store, open_there(invocation));
+  KW_TRY(store::Store store, open_existing_store(invocation));
   KW_TRY(const std::vector<store::RunRow> runs, store.runs());
   TextTable table({"run", "state", "begun, UTC", "kind", "problem"}, {Align::kRight});
   for (const store::RunRow& run : runs)
@@ -128,7 +130,7 @@ class RunTree {
 };
 
 Result<int> show(const Invocation& invocation, const Output& output) {
-  KW_TRY(store::Store store, open_there(invocation));
+  KW_TRY(store::Store store, open_existing_store(invocation));
   const auto id = static_cast<int64_t>(invocation.integer("run"));
   KW_TRY(const store::RunRow run, store.run(id));
   KW_TRY(const store::Rows rows, store.rows(id));
@@ -151,7 +153,7 @@ Result<int> show(const Invocation& invocation, const Output& output) {
 
 Result<int> export_one(const Invocation& invocation, const Output& output) {
   const std::string out = invocation.text("out");
-  KW_TRY(store::Store store, open_there(invocation));
+  KW_TRY(store::Store store, open_existing_store(invocation));
   KW_TRY(const store::Exported exported,
          store::export_run(store, static_cast<int64_t>(invocation.integer("run"))));
   if (out.ends_with(".tar")) {

@@ -40,6 +40,7 @@ struct Case {
   bool needs_nvcc = false;
   int exit_code = -1;
   std::vector<std::string> out, err, not_out, json_keys;
+  std::string leaves;   // a folder in which files may be left
   double within_s = 60;
 };
 
@@ -105,6 +106,7 @@ std::vector<Case> read_cases(const std::string& path) {
     else if (key == "not-out") c.not_out.push_back(value);
     else if (key == "err") c.err.push_back(value);
     else if (key == "json") c.json_keys = words(value);
+    else if (key == "leaves") c.leaves = value;
     else if (key == "within") c.within_s = std::stod(value);
     else throw std::runtime_error(place + ": unknown key '" + key + "'; docs/formats/cli_case.md lists them");
   }
@@ -180,7 +182,7 @@ class CliCase : public testing::Test {
       for (const auto& key : case_.json_keys) EXPECT_TRUE(json.contains(key)) << "no key " << key << "\n" << said;
     }
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_directory()) continue;
+      if (entry.is_directory() || (!case_.leaves.empty() && entry.path().string().starts_with(folder + "/" + case_.leaves + "/"))) continue;
       EXPECT_EQ(given.count(entry.path().string()), 1u) << "left behind: " << entry.path();
     }
     for (const std::string& pipe : case_.pipes) EXPECT_TRUE(fs::is_fifo(folder + "/" + pipe)) << "replaced: " << pipe;

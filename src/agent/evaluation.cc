@@ -1,0 +1,82 @@
+#include "agent/evaluation.h"
+
+#include <cmath>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/rng.h"
+#include "judge/evaluate.h"
+#include "profile/profile.h"
+
+namespace kw::agent {
+namespace {
+
+double geometric_mean(const std::vector<WorkloadTime>& times) {
+  double sum = 0;
+  for (const WorkloadTime& each : times) sum += std::log(each.seconds);
+  return times.empty() ? 0 : std::exp(sum / static_cast<double>(times.size()));
+}
+
+void take_measured(const judge::Correct& correct, Evaluation& out) {
+  constexpr double kOf99 = 2.576;   // standard errors to either end of an interval of 99 %
+  double variance = 0;
+  for (const judge::Timing& timing : correct.times) {
+    out.times.push_back({timing.workload.name, timing.cold_s.middle});
+    variance += std::pow(timing.cold_s.width() / (2 * kOf99), 2);
+  }
+  out.grade = profile::Grade::kMeasured;
+  out.outcome.spread = out.times.empty() ? 0 : std::sqrt(variance) / static_cast<double>(out.times.size());
+}
+
+Status estimate(const problem::Problem& problem, const std::string& path, const judge::Options& judge, Evaluation& out) {
+  profile::Options options;
+  options.target = judge.target;
+  options.threads = judge.threads;
+  std::vector<std::string> workloads;
+  for (const problem::Workload& workload : problem.workloads)
+    if (workload.role == problem::Role::kReal) workloads.push_back(workload.name);
+  if (workloads.empty()) workloads.emplace_back();   // the profiler's own choice
+  for (const std::string& workload : workloads) {
+    options.workload = workload;
+    KW_TRY(profile::Profile profile, profile::profile(problem, path, options));
+    if (!profile.subject.uncounted.empty()) return fail(ErrorCode::kUnsupported, "{}", profile.subject.uncounted);
+    out.times.push_back({profile.subject.workload.name, profile.subject.seconds});
+    if (out.advice.empty()) out.advice = std::move(profile.advice);
+  }
+  return {};
+}
+
+}  // namespace
+
+Evaluate judge_and_estimate(const problem::Problem& problem, const std::string& file_name, const judge::Options& asked) {
+  return [problem, file_name, asked](const std::string& source) -> Result<Evaluation> {
+    KW_TRY(const TempDir folder, TempDir::create("kw-candidate"));
+    const std::string path = folder / file_name;
+    KW_TRY_VOID(write_file(path, source));
+    judge::Options judge = asked;
+    judge.seed = Rng(asked.seed.value_or(0)).fork(hash_hex(source)).next();
+    KW_TRY(const judge::Verdict verdict, judge::evaluate(problem, path, judge));
+    Evaluation out;
+    out.verdict = judge::to_json(verdict);
+    out.name = judge::name_of(verdict.outcome);
+    out.rung = verdict.decided_by ? judge::name_of(*verdict.decided_by) : "";
+    const auto* correct = std::get_if<judge::Correct>(&verdict.outcome);
+    if (correct == nullptr) {
+      out.outcome.learned = out.rung.empty() ? out.name : out.name + " at " + out.rung;
+      return out;
+    }
+    if (judge.time) {
+      take_measured(*correct, out);
+    } else if (const Status status = estimate(problem, path, judge, out); !status) {
+      // What the emulator cannot count has no estimate, and without one there is nothing to rank by.
+      if (status.error().code != ErrorCode::kUnsupported) return tl::unexpected(status.error());
+      out.outcome.learned = "no estimate: " + status.error().message;
+      return out;
+    }
+    out.outcome.works = true;
+    out.outcome.seconds = geometric_mean(out.times);
+    return out;
+  };
+}
+
+}  // namespace kw::agent

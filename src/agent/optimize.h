@@ -1,0 +1,64 @@
+// A search for a faster kernel, recorded so that a kill at any moment loses what was being evaluated, and no more.
+//
+//   KW_TRY(const int64_t run, begin(store, settings, problem_text, source));   // a row of the store; nothing is evaluated yet
+//   KW_TRY(const Found found, go_on(store, run, evaluate, hooks));             // to the end of the budget, or until asked to stop
+//   KW_TRY(const std::string text, report(store, run));                        // report.h
+//
+// go_on() on a run that was stopped or killed makes the decisions that it would have made. Given the same evaluations a run is a
+// function of its settings.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "agent/evaluation.h"
+#include "agent/kernel_space.h"
+#include "search/search.h"
+#include "store/store.h"
+
+namespace kw::agent {
+
+// What decides a run; kept with it as JSON.
+struct Settings {
+  std::string problem_file, kernel_file;   // as named by whoever began it: for messages and reports
+  std::string problem, kernel;             // objects: the problem's text, and the source that it starts from
+  std::string target = "sm_80";
+  std::string strategy = "mcts";           // search::name()
+  uint64_t seed = 0;
+  uint64_t evaluations = 32;               // the budget, the start not counted
+  int in_flight = 1;                       // evaluations at once
+  bool gpu = false;                        // times are measured
+};
+std::string settings_json(const Settings& settings);
+// kInvalid: what is wrong. Any text.
+Result<Settings> settings_from(std::string_view json);
+
+struct Step {
+  search::Evaluated what;
+  const Evaluation& evaluation;
+};
+struct Watch {
+  std::function<bool()> stop;                 // true: what is in flight is waited for, and no more begun
+  std::function<void(const Step&)> evaluated; // of each, the start (node 0) too; not of those of an earlier life
+};
+
+// kNotFound: the kernel has no tunables, and nothing could be tried. kInvalid: it has some that are none; no such strategy.
+Status can_begin(const Settings& settings, const std::string& source);
+
+// Errors: can_begin()'s, the store's.
+Result<int64_t> begin(SharedStore& store, Settings settings, const std::string& problem_text, const std::string& source);
+
+// A run of the store that this process may go on with. kInvalid: it is another process's, or no optimisation.
+Result<Settings> claim(SharedStore& store, int64_t run);
+
+// Errors: the store's and evaluate()'s; the run is then stopped.
+Result<search::Found> go_on(SharedStore& store, int64_t run, const Evaluate& evaluate, const Watch& watch = {});
+
+// What is recorded of a run: the start's outcome, and the search's events. Used by report.h.
+struct Recorded {
+  std::optional<search::Root> root;
+  std::vector<search::Event> events;
+};
+Result<Recorded> recorded_of(const Settings& settings, const store::Rows& rows);
+
+}  // namespace kw::agent

@@ -1,0 +1,134 @@
+#include <random>
+
+#include "agent/report.h"
+#include "base/file.h"
+#include "command/command.h"
+#include "command/stored_runs.h"
+#include "device/calibration.h"
+#include "device/device_process.h"
+
+namespace kw::command {
+namespace {
+
+uint64_t fresh_seed() { return std::random_device()() | uint64_t{std::random_device()()} << 32; }
+
+Result<judge::Options> judging(const agent::Settings& settings) {
+  judge::Options options;
+  options.target = settings.target;
+  options.seed = settings.seed;
+  options.threads = settings.in_flight > 1 ? 1 : 0;
+  if (!settings.gpu) return options;
+  KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
+  options.time = true;
+  KW_TRY(options.process_spread, device::stored_process_spread(options.gpu->capabilities().name));
+  return options;
+}
+
+Result<agent::Settings> settings_of(const Invocation& invocation) {
+  agent::Settings settings;
+  if (!invocation.has("problem") || !invocation.has("from")) {
+    return fail(ErrorCode::kInvalid, "name a problem and a kernel to start from: kw optimize PROBLEM --from KERNEL.cu; or --resume RUN");
+  }
+  settings.problem_file = invocation.text("problem");
+  settings.kernel_file = invocation.text("from");
+  settings.target = invocation.text("target");
+  settings.strategy = invocation.text("strategy");
+  settings.seed = invocation.has("seed") ? invocation.integer("seed") : fresh_seed();
+  settings.evaluations = invocation.integer("evaluations");
+  settings.in_flight = static_cast<int>(invocation.integer("at-once"));
+  settings.gpu = invocation.flag("gpu");
+  if (settings.in_flight < 1 || settings.in_flight > 64) return fail(ErrorCode::kInvalid, "--at-once is a number from 1 to 64");
+  if (settings.gpu && settings.in_flight > 1) return fail(ErrorCode::kInvalid, "--gpu with --at-once {}: what runs beside it would be in the time; leave one of them out", settings.in_flight);
+  return settings;
+}
+
+// One line for each candidate: what was changed, what became of it, how it stands to the start.
+class Lines {
+ public:
+  Lines(const Output& output, uint64_t evaluations) : output_(output), evaluations_(evaluations) {}
+  void show(const agent::Step& step) {
+    const search::Outcome& outcome = step.what.outcome;
+    const bool start = step.what.node == search::kRoot;
+    if (start && outcome.works) start_ = outcome.seconds;
+    if (outcome.works && (best_ == 0 || outcome.seconds < best_)) best_ = outcome.seconds;
+    const std::string verdict = step.evaluation.rung.empty() ? step.evaluation.name : step.evaluation.name + " at " + step.evaluation.rung;
+    std::string line = fmt::format("{:>3}/{}  {:<40} {:<20}", step.what.node, evaluations_, step.what.proposal.idea, verdict);
+    if (outcome.works) line += fmt::format(" {:>10}", agent::duration_text(outcome.seconds));
+    if (outcome.works && start_ > 0 && !start) line += fmt::format("  {:.2f}x the start, best {:.2f}x", start_ / outcome.seconds, start_ / best_);
+    output_.note(line + "\n");
+  }
+
+ private:
+  const Output& output_;
+  uint64_t evaluations_;
+  double start_ = 0, best_ = 0;
+};
+
+Result<int> optimize(const Invocation& invocation, const Output& output) {
+  KW_TRY(const std::string folder, store_folder_of(invocation));
+  const bool resumes = invocation.has("resume");
+  std::string problem_text, source;
+  agent::Settings settings;
+  if (!resumes) {
+    KW_TRY(settings, settings_of(invocation));
+    KW_TRY(problem_text, read_file(settings.problem_file, 1 << 20));
+    KW_TRY_VOID(problem::parse_problem(problem_text, settings.problem_file));
+    KW_TRY(source, read_file(settings.kernel_file, 1 << 20));
+    KW_TRY_VOID(agent::can_begin(settings, source));
+  }
+  KW_TRY(store::Store store, resumes ? open_existing_store(invocation) : store::Store::open(folder));
+  agent::SharedStore shared(store);
+  int64_t run = static_cast<int64_t>(invocation.integer("resume"));
+  if (!resumes) {
+    KW_TRY(run, agent::begin(shared, settings, problem_text, source));
+  }
+  KW_TRY(settings, agent::claim(shared, run));
+  KW_TRY(problem_text, store.object(settings.problem));
+  KW_TRY(const problem::Problem problem, problem::parse_problem(problem_text, settings.problem_file));
+  KW_TRY(const judge::Options judge, judging(settings));
+  output.note(fmt::format("run {} in {}: {}\n", run, folder, settings.gpu ? "times are measured" : "no GPU is asked: times are estimates"));
+  Lines lines(output, settings.evaluations);
+  agent::Watch watch;
+  watch.stop = [&output] { return output.stop != nullptr && output.stop->load(); };
+  watch.evaluated = [&lines](const agent::Step& step) { lines.show(step); };
+  const size_t slash = settings.kernel_file.find_last_of('/');
+  const std::string file_name = settings.kernel_file.substr(slash == std::string::npos ? 0 : slash + 1);
+  KW_TRY(const search::Found found, agent::go_on(shared, run, agent::judge_and_estimate(problem, file_name, judge), watch));
+  KW_TRY(const agent::Best best, agent::best_of_run(shared, run));
+  KW_TRY(const std::string report, agent::report(shared, run));
+  if (invocation.has("out") && best.works) KW_TRY_VOID(write_file(invocation.text("out"), best.source));
+  if (invocation.has("report")) KW_TRY_VOID(write_file(invocation.text("report"), report));
+  else output.out(report);
+  if (found.ended == search::Ended::kStopped) output.note(fmt::format("stopped; `kw optimize --resume {}` goes on\n", run));
+  return best.works ? 0 : 1;
+}
+
+}  // namespace
+
+Command optimize_command() {
+  return {{"optimize"},
+          "search for a faster kernel that the judge finds right",
+          "Starts from a kernel and chooses other values for the constants that its author marked, as in\n"
+          "  constexpr int kThreads = 256;  // tune: 64 128 256 512\n"
+          "Each candidate is judged; without --gpu those that are right are ranked by an estimate of their time, and the report says so.\n"
+          "Every step is in the store (kw run list): a run that was stopped or killed goes on with --resume. No language model is asked.\n"
+          "Exit code: 0 the best that was found is right, 1 nothing that was tried is.\n"
+          "Example: kw optimize problems/bias_gelu.problem --from my_kernel.cu --out faster.cu",
+          {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
+           {"from", ArgumentKind::kPath, false, false, "", "the .cu file with KW_ENTRY to start from", {}},
+           {"resume", ArgumentKind::kInteger, false, false, "", "go on with this run instead; what decides it stays as it was", {}},
+           {"evaluations", ArgumentKind::kInteger, false, false, "32", "how many candidates may be judged", {}},
+           {"strategy", ArgumentKind::kText, false, false, "mcts", "how to search", {"mcts", "greedy", "best-of-n"}},
+           {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}},
+           {"gpu", ArgumentKind::kFlag, false, false, "", "also run on this machine's GPU, and rank by measured times", {}},
+           {"at-once", ArgumentKind::kInteger, false, false, "1", "candidates that are judged at the same time", {}},
+           {"seed", ArgumentKind::kInteger, false, false, "", "of the search and of the judge; default: a fresh one", {}},
+           {"out", ArgumentKind::kPath, false, false, "", "write the best kernel here", {}},
+           {"report", ArgumentKind::kPath, false, false, "", "write the report here (Markdown) instead of printing it", {}},
+           {"store", ArgumentKind::kPath, false, false, "", "the folder of runs; default: $KW_STORE, or in the user's data folder", {}}},
+          optimize,
+          true,
+          true};
+}
+
+}  // namespace kw::command
