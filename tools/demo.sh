@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tour: judges the attention kernel in kernels/, and the same kernel with one barrier removed. No GPU is used.
+# The tour: judges the attention kernel in kernels/, and the same kernel with one barrier removed; then makes a kernel faster. No GPU is used.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 kw=build/release/kw
@@ -28,5 +28,10 @@ if [ "$code" -ne 1 ]; then
   exit 1
 fi
 
-say "Done: the first is correct on every workload and schedule; the second races, though its numbers were right."
+say "3. A kernel written for SiLU, and a search for a faster one; times are estimates"
+echo "\$ kw optimize problems/silu.problem --evaluations 5"
+"$kw" optimize problems/silu.problem --evaluations 5 --seed 3 --store build/demo/runs --out build/demo/silu.cu --report build/demo/silu.md
+head -n 1 build/demo/silu.md
+
+say "Done: the first is correct on every workload and schedule; the second races, though its numbers were right; build/demo/silu.md tells of the third."
 echo "Next: kw judge PROBLEM YOUR_KERNEL.cu    kw emu run ./app    kw --help"

@@ -25,7 +25,7 @@ struct Settings {
   std::string target = "sm_80";
   std::string strategy = "mcts";           // search::name()
   uint64_t seed = 0;
-  uint64_t evaluations = 32;               // the budget, the start not counted
+  uint64_t evaluations = 16;               // the budget, the start not counted
   int in_flight = 1;                       // evaluations at once
   bool gpu = false;                        // times are measured
 };

@@ -1,6 +1,7 @@
 #include <random>
 
 #include "agent/report.h"
+#include "agent/template_pointwise.h"
 #include "base/file.h"
 #include "command/command.h"
 #include "command/stored_runs.h"
@@ -26,11 +27,9 @@ Result<judge::Options> judging(const agent::Settings& settings) {
 
 Result<agent::Settings> settings_of(const Invocation& invocation) {
   agent::Settings settings;
-  if (!invocation.has("problem") || !invocation.has("from")) {
-    return fail(ErrorCode::kInvalid, "name a problem and a kernel to start from: kw optimize PROBLEM --from KERNEL.cu; or --resume RUN");
-  }
+  if (!invocation.has("problem")) return fail(ErrorCode::kInvalid, "name a problem: kw optimize PROBLEM; or go on with a run: --resume RUN");
   settings.problem_file = invocation.text("problem");
-  settings.kernel_file = invocation.text("from");
+  settings.kernel_file = invocation.has("from") ? invocation.text("from") : "template.cu";
   settings.target = invocation.text("target");
   settings.strategy = invocation.text("strategy");
   settings.seed = invocation.has("seed") ? invocation.integer("seed") : fresh_seed();
@@ -72,8 +71,8 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   if (!resumes) {
     KW_TRY(settings, settings_of(invocation));
     KW_TRY(problem_text, read_file(settings.problem_file, 1 << 20));
-    KW_TRY_VOID(problem::parse_problem(problem_text, settings.problem_file));
-    KW_TRY(source, read_file(settings.kernel_file, 1 << 20));
+    KW_TRY(const problem::Problem asked, problem::parse_problem(problem_text, settings.problem_file));
+    KW_TRY(source, invocation.has("from") ? read_file(settings.kernel_file, 1 << 20) : agent::pointwise_kernel(asked));
     KW_TRY_VOID(agent::can_begin(settings, source));
   }
   KW_TRY(store::Store store, resumes ? open_existing_store(invocation) : store::Store::open(folder));
@@ -110,14 +109,16 @@ Command optimize_command() {
           "search for a faster kernel that the judge finds right",
           "Starts from a kernel and chooses other values for the constants that its author marked, as in\n"
           "  constexpr int kThreads = 256;  // tune: 64 128 256 512\n"
+          "or, where the problem is computed element by element, from a kernel that is written for it.\n"
           "Each candidate is judged; without --gpu those that are right are ranked by an estimate of their time, and the report says so.\n"
           "Every step is in the store (kw run list): a run that was stopped or killed goes on with --resume. No language model is asked.\n"
           "Exit code: 0 the best that was found is right, 1 nothing that was tried is.\n"
-          "Example: kw optimize problems/bias_gelu.problem --from my_kernel.cu --out faster.cu",
+          "Example: kw optimize problems/bias_gelu.problem --out faster.cu\n"
+          "         kw optimize problems/row_softmax.problem --from my_kernel.cu --gpu",
           {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
-           {"from", ArgumentKind::kPath, false, false, "", "the .cu file with KW_ENTRY to start from", {}},
+           {"from", ArgumentKind::kPath, false, false, "", "the .cu file with KW_ENTRY to start from; default: one written from the problem", {}},
            {"resume", ArgumentKind::kInteger, false, false, "", "go on with this run instead; what decides it stays as it was", {}},
-           {"evaluations", ArgumentKind::kInteger, false, false, "32", "how many candidates may be judged", {}},
+           {"evaluations", ArgumentKind::kInteger, false, false, "16", "how many candidates may be judged", {}},
            {"strategy", ArgumentKind::kText, false, false, "mcts", "how to search", {"mcts", "greedy", "best-of-n"}},
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "also run on this machine's GPU, and rank by measured times", {}},
