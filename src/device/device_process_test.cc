@@ -43,6 +43,18 @@ TEST(DeviceProcess, RunsThatDoNotEndAreNotCompletedAndTheNextPlanRunsInAnother) 
   EXPECT_TRUE((*next)->write("x", std::vector<uint8_t>(8)));
 }
 
+TEST(DeviceProcess, ADeadlineMayBeLongerThanAClockCounts) {
+  auto device = make_device_process(server("emulator"));
+  ASSERT_TRUE(device) << format_error(device.error());
+  auto loaded = (*device)->load(nothing_plan());
+  ASSERT_TRUE(loaded) << format_error(loaded.error());
+  for (const double deadline_s : {1e10, 1e300}) {  // nanoseconds beyond 64 bits
+    const auto report = (*loaded)->run({.deadline_s = deadline_s});
+    ASSERT_TRUE(report) << format_error(report.error());
+    EXPECT_TRUE(report->completed) << deadline_s;
+  }
+}
+
 TEST(DeviceProcess, AnotherIsOutOfReach) {
   auto device = make_device_process(server("hangs"));
   ASSERT_TRUE(device);

@@ -15,6 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kMostHead = uint64_t{64} << 20;
+constexpr double kLongestWait_s = 1e8;  // that a clock can count
 
 Status send_all(int socket, const void* data, size_t bytes) {
   const auto* at = static_cast<const uint8_t*>(data);
@@ -68,7 +69,7 @@ FreshVector<uint8_t> body_of(uint64_t bytes, FreshVector<uint8_t> storage) {
 
 Result<Frame> receive_frame(int socket, double deadline_s, uint64_t most_bytes, std::span<uint8_t> into, FreshVector<uint8_t> storage) {
   const bool bounded = deadline_s > 0;
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded ? deadline_s : 0));
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded ? std::min(deadline_s, kLongestWait_s) : 0));
   uint64_t sizes[2];
   KW_TRY_VOID(receive_all(socket, sizes, sizeof sizes, end, bounded));
   if (sizes[0] > kMostHead || sizes[1] > most_bytes) return fail(ErrorCode::kInvalid, "the device process sends a message of {} and {} bytes", sizes[0], sizes[1]);
