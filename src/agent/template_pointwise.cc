@@ -1,42 +1,14 @@
 #include "agent/template_pointwise.h"
 
-#include <fmt/args.h>
-
 #include <algorithm>
-#include <map>
+
+#include "agent/template_text.h"
 
 namespace kw::agent {
 namespace {
 
 using problem::DType;
 using problem::Op;
-
-constexpr const char* kMinimum = "({0} < {1} || {0} != {0} ? {0} : {1})", *kMaximum = "({0} > {1} || {0} != {0} ? {0} : {1})";   // NaN comes through
-
-// In fp32, of operands {0}, {1}, …
-const std::map<Op, const char*>& expressions() {
-  static const std::map<Op, const char*> table = {
-      {Op::kNegate, "-{0}"}, {Op::kAbs, "fabsf({0})"}, {Op::kFloor, "floorf({0})"}, {Op::kCeil, "ceilf({0})"}, {Op::kTrunc, "truncf({0})"}, {Op::kRound, "rintf({0})"},
-      {Op::kSign, "({0} > 0 ? 1.0f : {0} < 0 ? -1.0f : {0})"}, {Op::kNot, "!{0}"}, {Op::kIsNan, "({0} != {0})"}, {Op::kIsFinite, "(fabsf({0}) <= 3.402823466e38f)"},
-      {Op::kMinimum, kMinimum}, {Op::kMaximum, kMaximum}, {Op::kEqual, "{0} == {1}"}, {Op::kNotEqual, "{0} != {1}"}, {Op::kLess, "{0} < {1}"},
-      {Op::kLessEqual, "{0} <= {1}"}, {Op::kGreater, "{0} > {1}"}, {Op::kGreaterEqual, "{0} >= {1}"}, {Op::kAnd, "{0} && {1}"}, {Op::kOr, "{0} || {1}"},
-      {Op::kWhere, "{0} ? {1} : {2}"}, {Op::kBroadcast, "{0}"}, {Op::kStore, "{0}"}, {Op::kAdd, "{0} + {1}"}, {Op::kSubtract, "{0} - {1}"}, {Op::kMultiply, "{0} * {1}"},
-      {Op::kDivide, "{0} / {1}"}, {Op::kPower, "powf({0}, {1})"}, {Op::kExp, "expf({0})"}, {Op::kExp2, "exp2f({0})"}, {Op::kExpm1, "expm1f({0})"}, {Op::kLog, "logf({0})"},
-      {Op::kLog2, "log2f({0})"}, {Op::kLog1p, "log1pf({0})"}, {Op::kSqrt, "sqrtf({0})"}, {Op::kRsqrt, "rsqrtf({0})"}, {Op::kTanh, "tanhf({0})"}, {Op::kErf, "erff({0})"},
-      {Op::kSin, "sinf({0})"}, {Op::kCos, "cosf({0})"}, {Op::kTan, "tanf({0})"}, {Op::kAsin, "asinf({0})"}, {Op::kAcos, "acosf({0})"}, {Op::kAtan, "atanf({0})"},
-      {Op::kAtan2, "atan2f({0}, {1})"}, {Op::kSinh, "sinhf({0})"}, {Op::kCosh, "coshf({0})"}, {Op::kAsinh, "asinhf({0})"}, {Op::kAcosh, "acoshf({0})"}, {Op::kAtanh, "atanhf({0})"},
-      {Op::kErfc, "erfcf({0})"}, {Op::kLog10, "log10f({0})"}, {Op::kLgamma, "lgammaf({0})"}, {Op::kCbrt, "cbrtf({0})"}, {Op::kHypot, "hypotf({0}, {1})"}};
-  return table;
-}
-
-const char* type_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF32: return "float";
-    case DType::kF16: return "__half";
-    case DType::kBF16: return "__nv_bfloat16";
-    default: return nullptr;
-  }
-}
 
 // Which element of an input belongs to element i of the outputs.
 enum class Place : uint8_t { kSame, kLastAxes, kFirstAxes, kOne };
@@ -61,10 +33,6 @@ std::optional<Place> place_in(const problem::SymbolicShape& shape, const problem
   return std::equal(shape.begin(), end, whole.begin()) ? std::optional(Place::kFirstAxes) : std::nullopt;
 }
 
-tl::unexpected<Error> none(const problem::Problem& problem, std::string why) {
-  return fail(Error{ErrorCode::kUnsupported, fmt::format("there is no template for {}: {}", problem.file, why), {}, {}, {"give a kernel to start from: --from KERNEL.cu"}});
-}
-
 class Writer {
  public:
   explicit Writer(const problem::Problem& problem) : problem_(problem) {}
@@ -80,8 +48,8 @@ class Writer {
   Status look_at_outputs() {
     const auto& outputs = problem_.outputs;
     for (const problem::TensorDecl& output : outputs) {
-      if (output.shape != outputs.front().shape) return none(problem_, "its outputs have several shapes");
-      if (type_of(output.dtype) == nullptr) return none(problem_, fmt::format("output {} is {}", output.name, tensor::name_of(output.dtype)));
+      if (output.shape != outputs.front().shape) return no_template(problem_, "its outputs have several shapes");
+      if (type_of(output.dtype) == nullptr) return no_template(problem_, fmt::format("output {} is {}", output.name, tensor::name_of(output.dtype)));
       widest_ = std::max(widest_, tensor::bits_of(output.dtype) / 8);
     }
     return {};
@@ -99,8 +67,8 @@ class Writer {
       if (!needed_[i] || node.op != Op::kInput) continue;
       const problem::TensorDecl& declaration = problem_.inputs[static_cast<size_t>(node.input)];
       const auto place = place_in(declaration.shape, problem_.outputs.front().shape);
-      if (type_of(declaration.dtype) == nullptr) return none(problem_, fmt::format("input {} is {}", declaration.name, tensor::name_of(declaration.dtype)));
-      if (!place) return none(problem_, fmt::format("input {} is neither of the outputs' shape nor of their first or last axes", declaration.name));
+      if (type_of(declaration.dtype) == nullptr) return no_template(problem_, fmt::format("input {} is {}", declaration.name, tensor::name_of(declaration.dtype)));
+      if (!place) return no_template(problem_, fmt::format("input {} is neither of the outputs' shape nor of their first or last axes", declaration.name));
       widest_ = std::max(widest_, tensor::bits_of(declaration.dtype) / 8);
       inputs_.push_back({declaration.name, type_of(declaration.dtype), *place});
     }
@@ -116,46 +84,19 @@ class Writer {
         value[i] = "in_" + problem_.inputs[static_cast<size_t>(node.input)].name;
         continue;
       }
-      if (node.op == Op::kConstant) {
-        value[i] = node.kind == problem::Kind::kBoolean ? (node.value != 0 ? "true" : "false") : number(node.value);
+      if (is_number(node)) {
+        KW_TRY(value[i], number_of(problem_, node, axes_));
         continue;
       }
-      if (node.op == Op::kSize && node.start.constant()) {
-        value[i] = number(static_cast<double>(*node.start.constant()));
-        continue;
-      }
-      if (node.op == Op::kSize) {
-        std::vector<std::string> names;
-        node.start.collect_axes(names);
-        if (names.size() != 1 || node.start != problem::Dim::axis(names[0])) return none(problem_, "it computes with a size that is no axis");
-        if (std::find(axes_.begin(), axes_.end(), names[0]) == axes_.end()) axes_.push_back(names[0]);
-        value[i] = "static_cast<float>(axis_" + names[0] + ")";
-        continue;
-      }
-      std::string form;
-      if (const auto found = expressions().find(node.op); found != expressions().end()) form = found->second;
-      if (node.op == Op::kCast && node.dtype && type_of(*node.dtype) != nullptr && !node.saturate && node.rounding == tensor::Rounding::kNearestEven)
-        form = fmt::format("kw::to_float(kw::from_float<{}>({{0}}))", type_of(*node.dtype));
-      if (form.empty()) return none(problem_, fmt::format("'{}' is not done element by element here", problem::op_name(node.op)));
-      fmt::dynamic_format_arg_store<fmt::format_context> operands;
-      for (const problem::NodeId operand : node.operands) {
-        const problem::Node& from = problem_.graph.nodes[static_cast<size_t>(operand)];
-        if (from.kind == problem::Kind::kInteger && from.op != Op::kSize && from.op != Op::kConstant) return none(problem_, "it computes with integers");
-        operands.push_back(value[static_cast<size_t>(operand)]);
-      }
-      if (node.kind == problem::Kind::kInteger) return none(problem_, "it computes with integers");
+      std::vector<std::string> operands;
+      for (const problem::NodeId operand : node.operands) operands.push_back(value[static_cast<size_t>(operand)]);
+      KW_TRY(const std::string expression, expression_of(problem_, node, operands));
       value[i] = fmt::format("v{}", i);
-      statements_ += fmt::format("      const {} {} = {};\n", node.kind == problem::Kind::kBoolean ? "bool" : "float", value[i], fmt::vformat(form, operands));
+      statements_ += fmt::format("      const {} {} = {};\n", type_of(node.kind), value[i], expression);
     }
     for (const problem::TensorDecl& output : problem_.outputs)
       statements_ += fmt::format("      out_{}.at[e] = kw::from_float<{}>({});\n", output.name, type_of(output.dtype), value[static_cast<size_t>(output.node)]);
     return {};
-  }
-
-  static std::string number(double value) {
-    if (std::isnan(value)) return "__int_as_float(0x7fffffff)";
-    if (std::isinf(value)) return value > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
-    return fmt::format("static_cast<float>({:.17g})", value);
   }
 
   // Where a vector of an input begins, and one of its elements.
@@ -247,7 +188,7 @@ KW_ENTRY({8}cudaStream_t stream) {{
 }  // namespace
 
 Result<std::string> pointwise_kernel(const problem::Problem& problem) {
-  if (problem.outputs.empty()) return none(problem, "it has no output");
+  if (problem.outputs.empty()) return no_template(problem, "it has no output");
   return Writer(problem).write();
 }
 

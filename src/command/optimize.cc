@@ -1,7 +1,7 @@
 #include <random>
 
 #include "agent/report.h"
-#include "agent/template_pointwise.h"
+#include "agent/template.h"
 #include "base/file.h"
 #include "command/command.h"
 #include "command/stored_runs.h"
@@ -72,7 +72,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     KW_TRY(settings, settings_of(invocation));
     KW_TRY(problem_text, read_file(settings.problem_file, 1 << 20));
     KW_TRY(const problem::Problem asked, problem::parse_problem(problem_text, settings.problem_file));
-    KW_TRY(source, invocation.has("from") ? read_file(settings.kernel_file, 1 << 20) : agent::pointwise_kernel(asked));
+    KW_TRY(source, invocation.has("from") ? read_file(settings.kernel_file, 1 << 20) : agent::template_kernel(asked));
     KW_TRY_VOID(agent::can_begin(settings, source));
   }
   KW_TRY(store::Store store, resumes ? open_existing_store(invocation) : store::Store::open(folder));
@@ -109,7 +109,7 @@ Command optimize_command() {
           "search for a faster kernel that the judge finds right",
           "Starts from a kernel and chooses other values for the constants that its author marked, as in\n"
           "  constexpr int kThreads = 256;  // tune: 64 128 256 512\n"
-          "or, where the problem is computed element by element, from a kernel that is written for it.\n"
+          "or, where the problem is computed element by element or by rows, from a kernel that is written for it.\n"
           "Each candidate is judged; without --gpu those that are right are ranked by an estimate of their time, and the report says so.\n"
           "Every step is in the store (kw run list): a run that was stopped or killed goes on with --resume. No language model is asked.\n"
           "Exit code: 0 the best that was found is right, 1 nothing that was tried is.\n"

@@ -1,0 +1,74 @@
+// Which problems have the template, and what it says of the others; that its kernels are right is the judge's to say
+// (tests/cli/optimize.test).
+#include "agent/template.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "agent/tunables.h"
+
+namespace kw::agent {
+namespace {
+
+TEST(Template, KnowsWhatIsDoneElementByElementOrByRows) {
+  std::set<std::string> covered;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(KW_SOURCE_DIR) + "/problems")) {
+    if (entry.path().extension() != ".problem") continue;
+    const auto problem = problem::load_problem(entry.path().string());
+    ASSERT_TRUE(problem);
+    const auto source = template_kernel(*problem);
+    if (!source) {
+      EXPECT_EQ(source.error().code, ErrorCode::kUnsupported);
+      EXPECT_NE(source.error().message.find("no template for"), std::string::npos);
+      continue;
+    }
+    covered.insert(problem->name);
+    const auto tunables = find_tunables(*source, "template");
+    ASSERT_TRUE(tunables) << format_error(tunables.error()) << *source;
+    EXPECT_GE(tunables->size(), 2u);
+  }
+  EXPECT_EQ(covered, (std::set<std::string>{"adamw", "bias_gelu", "geglu", "gelu", "layer_norm_backward", "layer_norm_residual", "log_softmax", "reduction", "rms_norm",
+                                            "rms_norm_residual", "row_softmax", "silu", "vector_add"}));
+}
+
+std::string why_not(const char* inputs, const char* output, const char* reference) {
+  const auto problem = problem::parse_problem(fmt::format("problem p: \"p\"\n\naxes:\n  M >= 1\n  N >= 1\n\ninputs:\n{}\noutputs:\n{}\nreference:\n{}\nworkloads:\n  smallest one: M=1, N=1\n",
+                                                          inputs, output, reference), "p.problem");
+  if (!problem) return format_error(problem.error());
+  const auto source = template_kernel(*problem);
+  return source ? "" : source.error().message;
+}
+
+TEST(Pointwise, InputsMayBeTheFirstOrTheLastAxesOrOneElement) {
+  EXPECT_EQ(why_not("  x: f32[M, N]\n  r: f32[N]\n  c: f32[M, 1]\n  s: f32[1]\n", "  y: f32[M, N]\n", "  y = where(x > r, c * s, max_(x))\n").empty(), false) << "max_ is no function";
+  EXPECT_EQ(why_not("  x: f32[M, N]\n  r: f32[N]\n  c: f32[M, 1]\n  s: f32[1]\n", "  y: f32[M, N]\n", "  y = where(x > r, c * s, exp(x))\n"), "");
+  EXPECT_NE(why_not("  x: f32[M, N]\n  c: f32[1, N, 1]\n", "  y: f32[M, N, 2]\n", "  y = x[:, :, None] + c\n"), "");
+  EXPECT_NE(why_not("  x: f32[M, N]\n", "  y: f32[N]\n", "  y = sum(x, axis=0)\n").find("'sum' is not over the last axis"), std::string::npos);
+  EXPECT_NE(why_not("  x: f32[N]\n", "  y: f32[N]\n", "  y = cumsum(x)\n").find("it reduces no rows"), std::string::npos);
+  EXPECT_NE(why_not("  x: i8[N] ~ integers(0, 3)\n", "  y: f32[N]\n", "  y = x * 2\n").find("input x is"), std::string::npos);
+  EXPECT_NE(why_not("  x: f32[N]\n", "  y: f32[N]\n", "  y = x * arange(N)\n"), "");
+}
+
+TEST(Rows, MayBeReducedSeveralTimesAndGiveOneValueEach) {
+  EXPECT_EQ(why_not("  x: f32[M, N]\n  w: f16[N]\n  c: f32[M]\n", "  y: f32[M, N]\n  s: f32[M]\n",
+                    "  top = max(x, axis=-1)\n  e = exp(x - top[:, None])\n  s = sum(e, axis=-1) * c\n  y = e * w / s[:, None] + min(x, axis=-1, keepdims=true)\n"), "");
+  const auto refused = [](const char* output, const char* reference) { return why_not("  x: f32[M, N]\n  r: f32[N]\n", output, reference); };
+  EXPECT_NE(refused("  y: f32[M, N]\n", "  y = x - mean(x)\n").find("not over the last axis alone"), std::string::npos);
+  EXPECT_NE(refused("  y: f32[M]\n", "  y = sum(x, axis=-1) + sum(r)\n").find("reduces several shapes"), std::string::npos);
+  EXPECT_NE(refused("  y: f32[M, N]\n", "  y = cumsum(x, axis=-1) / sum(x, axis=-1, keepdims=true)\n").find("'cumsum'"), std::string::npos);
+  EXPECT_NE(refused("  y: i32[M]\n", "  y = argmax(x, axis=-1)\n"), "");
+}
+
+// In a square, one value a row and one a column have the same shape: only an axis of 1 tells them apart.
+TEST(Rows, AreNotTakenForColumns) {
+  const auto problem = problem::parse_problem("problem p: \"p\"\n\naxes:\n  N >= 1\n\ninputs:\n  x: f32[N, N]\n\noutputs:\n  y: f32[N, N]\n\nreference:\n  y = x - sum(x, axis=-1)\n\nworkloads:\n  smallest one: N=1\n", "p.problem");
+  ASSERT_TRUE(problem) << format_error(problem.error());
+  const auto source = template_kernel(*problem);
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find("it aligns rows with columns"), std::string::npos) << source.error().message;
+}
+
+}  // namespace
+}  // namespace kw::agent
