@@ -11,6 +11,8 @@
 namespace kw::agent {
 namespace {
 
+constexpr double kBeyondFloor = 0.9;   // estimates are no better
+
 double geometric_mean(const std::vector<WorkloadTime>& times) {
   double sum = 0;
   for (const WorkloadTime& each : times) sum += std::log(each.seconds);
@@ -40,6 +42,10 @@ Status estimate(const problem::Problem& problem, const std::string& path, const 
     options.workload = workload;
     KW_TRY(profile::Profile profile, profile::profile(problem, path, options));
     if (!profile.subject.uncounted.empty()) return fail(ErrorCode::kUnsupported, "{}", profile.subject.uncounted);
+    // Real sizes are launched here and not run: who does less there than the problem asks for is faster than its bytes can be moved.
+    const double bandwidth = profile.subject.target->part.dram_gbps * 1e9;
+    if (bandwidth > 0 && profile.subject.seconds < kBeyondFloor * profile.subject.cost.needed_bytes / bandwidth)
+      return fail(ErrorCode::kInvalid, "at {} it would move less than the problem needs", profile.subject.workload.name);
     out.times.push_back({profile.subject.workload.name, profile.subject.seconds});
     if (out.advice.empty()) out.advice = std::move(profile.advice);
   }
@@ -68,9 +74,12 @@ Evaluate judge_and_estimate(const problem::Problem& problem, const std::string& 
     if (judge.time) {
       take_measured(*correct, out);
     } else if (const Status status = estimate(problem, path, judge, out); !status) {
-      // What the emulator cannot count has no estimate, and without one there is nothing to rank by.
-      if (status.error().code != ErrorCode::kUnsupported) return tl::unexpected(status.error());
-      out.outcome.learned = "no estimate: " + status.error().message;
+      // Without an estimate there is nothing to rank by: of what the emulator cannot count, or does not get to the end of in its time.
+      const ErrorCode code = status.error().code;
+      if (code != ErrorCode::kUnsupported && code != ErrorCode::kInvalid && code != ErrorCode::kLimit) return tl::unexpected(status.error());
+      out.times.clear();
+      out.name = "no estimate";
+      out.outcome.learned = status.error().message;
       return out;
     }
     out.outcome.works = true;

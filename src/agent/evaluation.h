@@ -23,7 +23,7 @@ struct Evaluation {
   search::Outcome outcome;          // seconds: the geometric mean over the workloads
   std::string verdict;              // JSON (docs/formats/verdict.md)
   std::string rung;                 // that decided; empty: none failed
-  std::string name;                 // of the verdict: "correct", "wrong"
+  std::string name;                 // of the verdict: "correct", "wrong"; "no estimate": correct, but without a time
   std::vector<WorkloadTime> times;
   profile::Grade grade = profile::Grade::kEstimated;   // of the times
   std::vector<profile::Advice> advice;                 // for the first workload, the best gain first

@@ -32,7 +32,7 @@ void add_node(store::Rows& rows, int64_t run, const search::Evaluated& what, con
   node.note = what.proposal.idea;
   rows.nodes.push_back(std::move(node));
   const bool works = what.outcome.works;
-  rows.verdicts.push_back({run, what.node, verdict, evaluation.rung, evaluation.name == "correct", works ? std::optional(what.outcome.seconds) : std::nullopt});
+  rows.verdicts.push_back({run, what.node, verdict, evaluation.rung, works, works ? std::optional(what.outcome.seconds) : std::nullopt});
   for (const WorkloadTime& each : evaluation.times) {
     rows.metrics.push_back({run, what.node, "time of " + each.workload, each.seconds, "s", evaluation.grade == profile::Grade::kMeasured ? "GPU" : "estimate",
                             std::string(profile::name_of(evaluation.grade))});

@@ -81,7 +81,10 @@ Best best_of(const Run& run, std::string source) {
 // Names and texts come from files of anybody.
 std::string cell(const std::string& text) {
   std::string out;
-  for (const char c : printable_text(text)) out += c == '|' || c == '\n' ? std::string(c == '|' ? "\\|" : " ") : std::string(1, c);
+  for (const char c : printable_text(text)) {
+    if (std::string_view("|\\`*_<>[]#&").find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
   return out;
 }
 
@@ -93,6 +96,12 @@ std::string ladder_text(const std::string& verdict) {
   for (const auto& rung : json["ladder"])
     out += fmt::format("| {} | {} | {} |\n", cell(fields.words(rung, "rung")), cell(fields.words(rung, "status")), cell(fields.words(rung, "detail")));
   return out;
+}
+
+size_t longest_run(const std::string& text, char of) {
+  size_t longest = 0, now = 0;
+  for (const char c : text) longest = std::max(longest, now = c == of ? now + 1 : 0);
+  return longest;
 }
 
 std::string by(const Run& run) { return run.settings.gpu ? "measured" : "by estimate: no GPU was used"; }
@@ -107,7 +116,10 @@ std::string text_of(const Run& run, const Best& best, const std::string& start_s
                      run.settings.seed);
   if (best.works) {
     out += fmt::format("{} The best is node {}.\n\n| workload | start | best | ratio |\n|---|---|---|---|\n",
-                       run.settings.gpu ? "Times are measured, from cold." : "Times are estimates: no GPU was used.", best.node);
+                       run.settings.gpu ? "Times are measured, from cold."
+                                        : "Times are estimates: no GPU was used. Nor were the real sizes run: right is what the judge found so at shapes that an emulator can run "
+                                          "(`kw judge --gpu` runs them).",
+                       best.node);
     const auto before = run.times(search::kRoot), after = run.times(best.node);
     for (const auto& [workload, metric] : after) {
       const auto was = before.find(workload);
@@ -117,7 +129,10 @@ std::string text_of(const Run& run, const Best& best, const std::string& start_s
     }
     out += "\n## Its verdict\n\n" + ladder_text(verdict);
     const std::string diff = line_diff(start_source, best.source);
-    out += diff.empty() ? "" : "\n## What differs from the start\n\n````diff\n" + printable_text(diff) + "````\n";
+    if (!diff.empty()) {
+      const std::string fence(longest_run(diff, '`') + 3, '`');   // nothing in it ends it
+      out += fmt::format("\n## What differs from the start\n\n{}diff\n{}{}\n", fence, printable_text(diff), fence);
+    }
   }
   out += "\n## What was tried\n\n| node | from | change | verdict | time | start / it |\n|---|---|---|---|---|---|\n";
   for (const auto& [node, what] : run.tried) {

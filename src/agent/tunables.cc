@@ -65,7 +65,9 @@ Result<std::vector<Tunable>> find_tunables(std::string_view source, const std::s
     ++number;
     const size_t end = std::min(source.find('\n', begin), source.size());
     const std::string_view line = source.substr(begin, end - begin);
-    if (const size_t mark = line.find(kMark); mark != std::string_view::npos) {
+    const size_t first = line.find_first_not_of(" \t");
+    const bool commented = first != std::string_view::npos && line.substr(first).starts_with("//");
+    if (const size_t mark = line.find(kMark); mark != std::string_view::npos && !commented) {
       Result<Tunable> tunable = tunable_of(line, mark);
       if (tunable && out.size() == kMostTunables) tunable = fail(ErrorCode::kInvalid, "more than {} tunables", kMostTunables);
       const auto same = [&](const Tunable& each) { return each.name == tunable->name; };

@@ -2,7 +2,7 @@
 //
 //   constexpr int kThreads = 256;  // tune: 64 128 256 512
 //
-// One on a line: `constexpr`, a type, a name, its value, and after "// tune:" the values that it may take, the present one among
+// One on a line that is no comment: `constexpr`, a type, a name, its value, and after "// tune:" the values that it may take, the present one among
 // them. A value is a number or a name. Which combinations compile, and are right, is the judge's to find out.
 // Pure; thread-safe.
 #pragma once

@@ -11,6 +11,7 @@ constexpr char kSource[] =
     "// A kernel. To tune: nothing here.\n"
     "constexpr int kThreads = 256;  // tune: 64 128 256 512\n"
     "  constexpr bool kWide=true ; // tune: true false\n"
+    "  // constexpr int kGone = 3;  // tune: 3 4\n"
     "constexpr int kFixed = 3;\n";
 
 TEST(Tunables, AreFoundWithTheirValues) {
@@ -45,7 +46,7 @@ TEST(Tunables, ErrorsNameTheLineAndTheForm) {
                                         {"constexpr int k = f(1); // tune: 1 2", "no tunable"},
                                         {"constexpr int k = 1 + 1; // tune: 1 2", "no tunable"},
                                         {"constexpr int k = 1; int j; // tune: 1 2", "no tunable"},
-                                        {"// tune: 1 2", "no tunable"}}) {
+                                        {"; // tune: 1 2", "no tunable"}}) {
     const auto found = find_tunables(std::string("\n") + line + "\n", "k.cu");
     ASSERT_FALSE(found) << line;
     const std::string said = format_error(found.error());

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/file.h"
 #include "base/leftover.h"
@@ -29,16 +30,16 @@ sigset_t watched() {
 
 }  // namespace
 
-Interruption::Interruption(bool wanted) {
+Interruption::Interruption(bool wanted, bool stops_when_asked) {
   if (!wanted) return;
   // Before there is a folder, or a signal could come while nobody takes it away. In every thread started from here on;
   // programs start with an empty mask.
   const sigset_t set = watched();
   sigset_t mask_before;
-  pthread_sigmask(SIG_BLOCK, &set, &mask_before);
+  if (!stops_when_asked) pthread_sigmask(SIG_BLOCK, &set, &mask_before);
   auto folder = TempDir::create("kernelwright");
   if (!folder) {
-    pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
+    if (!stops_when_asked) pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
     return;
   }
   folder->keep();
@@ -50,14 +51,20 @@ Interruption::Interruption(bool wanted) {
     before_ = before;
   }
   setenv("TMPDIR", folder_.c_str(), 1);
-  watcher_ = std::thread([this] { wait_for_signal(); });
+  if (!stops_when_asked) watcher_ = std::thread([this] { wait_for_signal(); });
 }
 
 Interruption::~Interruption() {
+  if (watcher_.joinable()) {
+    pthread_kill(watcher_.native_handle(), kWakeUp);
+    watcher_.join();
+  }
+  take_folders_away();
+}
+
+void Interruption::take_folders_away() {
   if (folder_.empty()) return;
-  pthread_kill(watcher_.native_handle(), kWakeUp);
-  watcher_.join();
-  remove_claimed_folder(folder_);
+  remove_claimed_folder(std::exchange(folder_, ""));
   if (had_before_) setenv("TMPDIR", before_.c_str(), 1);
   else unsetenv("TMPDIR");
 }

@@ -90,7 +90,7 @@ int run(const Command& command, Parsed& parsed) {
   auto invocation = kw::command::bind(command, std::move(values), parsed.app->remaining());
   if (!invocation) return report(invocation.error());
   kw::command::Output output;
-  const kw::cli::Interruption interruption(command.works_in_temporary_folders);
+  kw::cli::Interruption interruption(command.works_in_temporary_folders, command.stops_when_asked);
   // What is said after an interruption speaks of folders that have just been taken away.
   output.out = [&](std::string_view text) {
     if (!interruption.begun()) say(text);
@@ -104,7 +104,11 @@ int run(const Command& command, Parsed& parsed) {
   const kw::cli::StopRequest stop(command.stops_when_asked);
   output.stop = stop.flag();
   auto code = command.run(*invocation, output);
-  stop.pass_on();
+  if (stop.requested()) {
+    std::fflush(stdout);
+    interruption.take_folders_away();
+    stop.pass_on();
+  }
   if (code) return *code;
   return interruption.begun() ? 2 : report(code.error());
 }

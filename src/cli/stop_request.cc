@@ -10,13 +10,13 @@ namespace {
 constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // A handler can reach nothing else.
-std::atomic<bool> requested{false};
+std::atomic<bool> signalled{false};
 std::atomic<int> by{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 void note(int number) {
   by = number;
-  requested = true;
+  signalled = true;
 }
 
 }  // namespace
@@ -41,10 +41,12 @@ StopRequest::~StopRequest() {
   }
 }
 
-const std::atomic<bool>* StopRequest::flag() const { return wanted_ ? &requested : nullptr; }
+const std::atomic<bool>* StopRequest::flag() const { return wanted_ ? &signalled : nullptr; }
+
+bool StopRequest::requested() const { return wanted_ && signalled; }
 
 void StopRequest::pass_on() const {
-  if (!wanted_ || !requested) return;
+  if (!requested()) return;
   signal(by, SIG_DFL);
   raise(by);
 }

@@ -15,6 +15,7 @@ class StopRequest {
   StopRequest& operator=(const StopRequest&) = delete;
 
   const std::atomic<bool>* flag() const;
+  bool requested() const;
   // When it came: ends the program as the signal would have.
   void pass_on() const;
 

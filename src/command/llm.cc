@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/source_text.h"
 #include "command/command.h"
 #include "llm/model.h"
 
@@ -59,19 +60,25 @@ Result<int> ask(const Invocation& invocation, const Output& output) {
   const bool stream = invocation.flag("stream");
   llm::Listener listener;
   listener.cancel = output.stop;
-  if (stream) listener.on_text = [&](std::string_view text) { output.out(text); };
+  bool heard = false;
+  if (stream) {
+    listener.on_text = [&](std::string_view text) {
+      heard = true;
+      output.out(text);
+    };
+  }
   listener.on_again = [&](const llm::Failure& failure) {
     output.note(fmt::format("{}; asking again{}\n", failure.message,
                             stream ? " (what was printed of the answer is void)" : ""));
   };
   KW_TRY(const auto reply, model->ask(request, listener));
-  if (!stream) output.out(reply.text);
+  if (!heard) output.out(reply.text);   // nor does every server stream that is asked to
   if (!reply.text.ends_with('\n')) output.out("\n");
   if (reply.finish == llm::FinishReason::kLength)
     output.note(
         fmt::format("cut after {} output tokens; --max-output allows more\n", request.max_output_tokens));
   output.note(
-      fmt::format("{}{}\n", reply.model.empty() ? "" : reply.model + ": ", options.budget->describe()));
+      fmt::format("{}{}\n", reply.model.empty() ? "" : printable_text(reply.model) + ": ", options.budget->describe()));
   return 0;
 }
 

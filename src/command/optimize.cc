@@ -1,8 +1,15 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "agent/report.h"
 #include "agent/template.h"
+#include "arch/target.h"
 #include "base/file.h"
+#include "base/source_text.h"
 #include "command/command.h"
 #include "command/stored_runs.h"
 #include "device/calibration.h"
@@ -36,9 +43,29 @@ Result<agent::Settings> settings_of(const Invocation& invocation) {
   settings.evaluations = invocation.integer("evaluations");
   settings.in_flight = static_cast<int>(invocation.integer("at-once"));
   settings.gpu = invocation.flag("gpu");
+  if (const auto known = arch::find_target(settings.target); !known) return tl::unexpected(known.error());
   if (settings.in_flight < 1 || settings.in_flight > 64) return fail(ErrorCode::kInvalid, "--at-once is a number from 1 to 64");
   if (settings.gpu && settings.in_flight > 1) return fail(ErrorCode::kInvalid, "--gpu with --at-once {}: what runs beside it would be in the time; leave one of them out", settings.in_flight);
   return settings;
+}
+
+// That a result may be written there when it is found: not over the kernel that it began with, nor over each other.
+Status check_places(const Invocation& invocation) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const auto same = [&](const char* a, const char* b) {
+    return invocation.has(a) && invocation.has(b) && fs::weakly_canonical(invocation.text(a), none) == fs::weakly_canonical(invocation.text(b), none);
+  };
+  for (const auto& [a, b] : {std::pair{"out", "from"}, {"report", "from"}, {"report", "out"}, {"out", "problem"}, {"report", "problem"}})
+    if (same(a, b)) return fail(ErrorCode::kInvalid, "--{} and {}{} are the same file: name another", a, std::string_view(b) == "problem" ? "the " : "--", b);
+  for (const char* place : {"out", "report"}) {
+    if (!invocation.has(place)) continue;
+    const fs::path path = invocation.text(place);
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+    if (fs::is_directory(path, none)) return fail(ErrorCode::kInvalid, "--{}: {} is a folder: name a file", place, printable_text(path.string()));
+    if (::access(folder.c_str(), W_OK) != 0) return fail(ErrorCode::kIo, "--{}: nothing can be written in {}: {}", place, printable_text(folder), std::strerror(errno));
+  }
+  return {};
 }
 
 // One line for each candidate: what was changed, what became of it, how it stands to the start.
@@ -66,6 +93,9 @@ class Lines {
 Result<int> optimize(const Invocation& invocation, const Output& output) {
   KW_TRY(const std::string folder, store_folder_of(invocation));
   const bool resumes = invocation.has("resume");
+  KW_TRY_VOID(check_places(invocation));
+  for (const char* other : {"problem", "from", "seed", "gpu"})
+    if (resumes && invocation.has(other)) return fail(ErrorCode::kInvalid, "--resume goes on with what decides the run as it was: leave {}{} out, or begin another run", std::string_view(other) == "problem" ? "the " : "--", other);
   std::string problem_text, source;
   agent::Settings settings;
   if (!resumes) {
@@ -85,7 +115,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   KW_TRY(problem_text, store.object(settings.problem));
   KW_TRY(const problem::Problem problem, problem::parse_problem(problem_text, settings.problem_file));
   KW_TRY(const judge::Options judge, judging(settings));
-  output.note(fmt::format("run {} in {}: {}\n", run, folder, settings.gpu ? "times are measured" : "no GPU is asked: times are estimates"));
+  output.note(fmt::format("run {} in {}: {}\n", run, printable_text(folder), settings.gpu ? "times are measured" : "no GPU is asked: times are estimates"));
   Lines lines(output, settings.evaluations);
   agent::Watch watch;
   watch.stop = [&output] { return output.stop != nullptr && output.stop->load(); };

@@ -1,5 +1,6 @@
 #include "llm/key.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/file.h"
@@ -87,6 +88,12 @@ std::string Key::redacted(std::string_view text) const {
       out.replace(at, secret.size(), kShown);
   }
   return out;
+}
+
+size_t Key::longest() const {
+  size_t longest = 0;
+  for (const std::string& secret : hidden_) longest = std::max(longest, secret.size());
+  return longest;
 }
 
 void Key::redact(Failure& failure) const {

@@ -29,6 +29,7 @@ class Key {
   // program that is asked inherits them, and may print them.
   std::string redacted(std::string_view text) const;
   void redact(Failure& failure) const;
+  size_t longest() const;   // bytes of what redacted() takes out
 
  private:
   std::string secret_;

@@ -163,11 +163,53 @@ Answer<Reply> Model::attempts(const Request& request, const Json& json, const Li
   }
 }
 
+namespace {
+
+// Text as it comes, but for the key: as much is kept back as may be the beginning of one.
+class Unkeyed {
+ public:
+  Unkeyed(const Key& key, const Listener& to) : key_(key), to_(to) {}
+  Listener listener() {
+    Listener out = to_;
+    if (!to_.on_text) return out;
+    out.on_text = [this](std::string_view text) {
+      kept_ = key_.redacted(kept_ + std::string(text));
+      const size_t back = key_.longest() == 0 ? 0 : key_.longest() - 1;
+      if (kept_.size() <= back) return;
+      to_.on_text(std::string_view(kept_).substr(0, kept_.size() - back));
+      kept_.erase(0, kept_.size() - back);
+    };
+    out.on_again = [this](const Failure& failure) {
+      kept_.clear();
+      if (to_.on_again) to_.on_again(failure);
+    };
+    return out;
+  }
+  void end() {
+    if (to_.on_text && !kept_.empty()) to_.on_text(kept_);
+  }
+
+ private:
+  const Key& key_;
+  const Listener& to_;
+  std::string kept_;
+};
+
+}  // namespace
+
 Answer<Reply> Model::ask(const Request& request, const Listener& listener) {
   if (Status sound = check(request); !sound) return misconfigured(std::move(sound.error()));
   const Clock::time_point start = Clock::now();
   Exchange exchange{to_json(request), Reply{}, spec_, 0, 0};
-  auto reply = attempts(request, exchange.request, listener, exchange.attempts);
+  Unkeyed unkeyed(opened_.key, listener);
+  auto reply = attempts(request, exchange.request, unkeyed.listener(), exchange.attempts);
+  unkeyed.end();
+  if (reply) {
+    // Whoever answers may know the key, and what it says is printed and kept.
+    reply->text = opened_.key.redacted(reply->text);
+    reply->model = opened_.key.redacted(reply->model);
+    for (ToolCall& call : reply->tool_calls) call.arguments = opened_.key.redacted(call.arguments);
+  }
   // What never reached the provider is no exchange: a replay does not meet it again.
   const bool reached = exchange.attempts > 0 && (reply || reply.error().kind != FailureKind::kReplayDiffers);
   if (!transcript_ || !reached) return reply;

@@ -70,6 +70,27 @@ TEST(BackOff, GrowsWithJitterAndObeysTheServer) {
   }
 }
 
+// A server knows the key that it is asked with, and what it answers is printed and kept.
+TEST(Model, AnAnswerThatTellsTheKeyDoesNot) {
+  constexpr char kSecret[] = "sk-secret-0123456789";
+  const ScopedVariable key("KW_LLM_KEY", kSecret);
+  std::string letters;   // the key a letter at a time
+  for (const char c : std::string("it is ") + kSecret + ", yes") letters += fmt::format("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", c);
+  ScriptedServer server({good(std::string("it is ") + kSecret + ", yes"),
+                         ScriptedServer::streams(letters + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")});
+  const auto model = model_of(server, quick());
+  const auto plain = model->ask(question("q"));
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(plain->text, "it is [key], yes");
+  std::string heard;
+  Listener listener;
+  listener.on_text = [&](std::string_view text) { heard += text; };
+  const auto streamed = model->ask(question("q"), listener);
+  ASSERT_TRUE(streamed) << streamed.error().message;
+  EXPECT_EQ(streamed->text, "it is [key], yes");
+  EXPECT_EQ(heard, streamed->text);
+}
+
 TEST(Model, AsksAgainWhatMayBeAskedAgain) {
   ScriptedServer server({bad(503), bad(429, "retry-after-ms: 30\r\n"), ScriptedServer::says(""), good("hi")});
   std::vector<std::string> reasons;

@@ -236,6 +236,32 @@ TEST(Interrupted, AProgramThatIsAskedEndsWithItsChildren) {
   EXPECT_TRUE(pages.empty() || pages == "0") << pages;
 }
 
+// Asked to stop it ends what it does, reports, and goes on when told to.
+TEST(Interrupted, AnOptimisationReportsAndGoesOn) {
+  if (auto nvcc = toolchain::find_nvcc(); !nvcc) GTEST_SKIP() << nvcc.error().message;
+  auto place = TempDir::create();
+  ASSERT_TRUE(place);
+  const std::string temporary = *place / "tmp";
+  ASSERT_TRUE(make_folder(temporary));
+  Command command;
+  command.argv = {"/bin/sh", "-c",
+                  "TMPDIR=$2 \"$0\" optimize \"$1\" --store $3/store --seed 1 --evaluations 2 2> $3/err & while ! grep -q ' 0/2' $3/err; do sleep 0.01; done; kill -TERM $!; wait $!",
+                  KW_PROGRAM, KW_SOURCE_DIR "/problems/silu.problem", temporary, place->path()};
+  command.wall_seconds = 300;
+  const auto stopped = run_process(command);
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(stopped->exit_code, 128 + SIGTERM);
+  EXPECT_NE(stopped->out.find("candidates evaluated so far"), std::string::npos) << stopped->out << *read_file(*place / "err");
+  EXPECT_TRUE(fs::is_empty(temporary)) << fs::directory_iterator(temporary)->path();
+  Command resume;
+  resume.argv = {KW_PROGRAM, "optimize", "--resume", "1", "--store", *place / "store"};
+  resume.wall_seconds = 300;
+  const auto whole = run_process(resume);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->exit_code, 0) << whole->err;
+  EXPECT_NE(whole->out.find("2 of 2 candidates evaluated, "), std::string::npos) << whole->out;
+}
+
 // What a judge that is killed leaves, whenever that is, the next one takes away; cache and evidence stay whole.
 TEST(Interrupted, AKilledJudgeLeavesNothingForLong) {
   if (auto nvcc = toolchain::find_nvcc(); !nvcc) GTEST_SKIP() << nvcc.error().message;
