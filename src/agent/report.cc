@@ -82,7 +82,7 @@ Best best_of(const Run& run, std::string source) {
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : printable_text(text)) {
-    if (std::string_view("|\\`*_<>[]#&").find(c) != std::string_view::npos) out += '\\';
+    if (std::string_view("|\\`*<>[]&").find(c) != std::string_view::npos) out += '\\';
     out += c == '\n' ? ' ' : c;
   }
   return out;
