@@ -225,6 +225,17 @@ TEST_F(Optimize, AStartThatIsWrongMayBeMended) {
   EXPECT_EQ(best->gain, 1) << "of what there is no ratio";
 }
 
+// Whatever stands beside what was changed: the report's parts stay apart.
+TEST_F(Optimize, AKernelDoesNotEndTheReportsDiff) {
+  const auto at = place("store");
+  const auto run = begin(at->shared, settings_, "the problem", "`````\n# forged\n" + std::string(kSource));
+  ASSERT_TRUE(run);
+  ASSERT_TRUE(go_on(at->shared, *run, formula));
+  const std::string text = *report(at->shared, *run);
+  EXPECT_NE(text.find("\n````````diff\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n````````\n\n## What was tried"), std::string::npos) << text;
+}
+
 TEST_F(Optimize, NothingRightIsSaid) {
   const auto at = place("store");
   const auto run = begin(at->shared, settings_, "the problem", kSource);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/source_text.h"
 #include "base/tar.h"
 #include "base/text_table.h"
 #include "command/command.h"
@@ -55,7 +56,7 @@ std::string state_of(const store::RunRow& run) {
 std::string one_line(const std::string& text, size_t most = 60) {
   std::string out;
   size_t characters = 0;
-  for (const char c : text) {
+  for (const char c : printable_text(text)) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte & 0xC0) != 0x80 && ++characters > most) return out + "…";
     out += byte < 0x20 || byte == 0x7f ? ' ' : c;
