@@ -7,7 +7,6 @@
 namespace kw::agent {
 namespace {
 
-using problem::DType;
 using problem::Op;
 
 // Which element of an input belongs to element i of the outputs.
@@ -18,11 +17,9 @@ struct Input {
   Place place = Place::kSame;
 };
 
-bool is_one(const problem::Dim& dim) { return dim.constant() == 1; }
-
 std::optional<Place> place_in(const problem::SymbolicShape& shape, const problem::SymbolicShape& whole) {
   if (shape == whole) return Place::kSame;
-  if (std::all_of(shape.begin(), shape.end(), is_one)) return Place::kOne;
+  if (all_one(shape)) return Place::kOne;
   if (shape.size() > whole.size()) return std::nullopt;
   auto begin = shape.begin();
   while (begin != shape.end() && is_one(*begin)) ++begin;

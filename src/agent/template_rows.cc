@@ -29,10 +29,6 @@ std::optional<Reduction> reduction_of(Op op) {
   }
 }
 
-bool all_one(const SymbolicShape& shape) {
-  return std::all_of(shape.begin(), shape.end(), [](const problem::Dim& dim) { return dim.constant() == 1; });
-}
-
 class Writer {
  public:
   explicit Writer(const problem::Problem& problem) : problem_(problem), nodes_(problem.graph.nodes), known_(nodes_.size()) {}

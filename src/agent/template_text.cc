@@ -51,6 +51,8 @@ tl::unexpected<Error> no_template(const problem::Problem& problem, std::string w
   return fail(Error{ErrorCode::kUnsupported, fmt::format("there is no template for {}: {}", problem.file, why), {}, {}, {"give a kernel to start from: --from KERNEL.cu"}});
 }
 
+bool all_one(const problem::SymbolicShape& shape) { return std::all_of(shape.begin(), shape.end(), is_one); }
+
 Result<std::string> number_of(const problem::Problem& problem, const problem::Node& node, std::vector<std::string>& axes) {
   if (node.op == Op::kConstant) return node.kind == problem::Kind::kBoolean ? std::string(node.value != 0 ? "true" : "false") : number(node.value);
   if (node.start.constant()) return number(static_cast<double>(*node.start.constant()));

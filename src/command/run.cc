@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "agent/report.h"
 #include "base/file.h"
 #include "base/source_text.h"
 #include "base/tar.h"
@@ -64,12 +65,6 @@ std::string one_line(const std::string& text, size_t most = 60) {
   return out;
 }
 
-std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.4g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
-  return fmt::format("{:.4g} s", seconds);
-}
-
 Result<int> list(const Invocation& invocation, const Output& output) {
   KW_TRY(store::Store store, open_existing_store(invocation));
   KW_TRY(const std::vector<store::RunRow> runs, store.runs());
@@ -114,7 +109,7 @@ class RunTree {
                                                      : "fails at " + verdict->rung;
       table.add_row(
           {fmt::format("{}{}", std::string(2 * std::min<size_t>(depth, kDeepestShown), ' '), node->index),
-           one_line(outcome), verdict != nullptr && verdict->seconds ? duration(*verdict->seconds) : "",
+           one_line(outcome), verdict != nullptr && verdict->seconds ? agent::duration_text(*verdict->seconds) : "",
            one_line(node->language), one_line(node->note)});
       if (const auto below = children_.find(node->index); below != children_.end())
         push(below->second, depth + 1);
