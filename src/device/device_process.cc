@@ -76,13 +76,14 @@ class Process {
     const auto error = reply->head.find("error");
     if (error == reply->head.end()) return reply;
     Error told{ErrorCode::kIo, "the device process has an error", {}, {}, {}};
-    if (error->is_object()) {
-      const int code = error->value("code", static_cast<int>(ErrorCode::kIo));
+    const auto read = read_answer(*error, [&](const Json& json) {
+      const int code = json.value("code", static_cast<int>(ErrorCode::kIo));
       if (code >= 0 && code <= static_cast<int>(ErrorCode::kLimit)) told.code = static_cast<ErrorCode>(code);
-      told.message = error->value("message", told.message);
-      told.notes = error->value("notes", std::vector<std::string>());
-    }
-    return fail(std::move(told));
+      told.message = json.value("message", told.message);
+      told.notes = json.value("notes", std::vector<std::string>());
+      return told;
+    });
+    return fail(read ? *read : read.error());
   }
 
   // Also ends kernels that do not.
@@ -201,10 +202,14 @@ class DeviceProcess final : public Device {
     auto device = std::unique_ptr<DeviceProcess>(new DeviceProcess(std::move(options)));
     KW_TRY(device->process_, Process::start(device->options_));
     KW_TRY(const Frame reply, device->process_->ask({{"do", "capabilities"}}, device->options_.answer_s));
-    device->can_.name = reply.head.value("name", "a device process");
-    device->can_.times = reply.head.value("times", false);
-    device->can_.findings = reply.head.value("findings", false);
-    device->can_.dram_bytes_per_s = reply.head.value("dram_bytes_per_s", 0.0);
+    KW_TRY(device->can_, read_answer(reply.head, [](const Json& json) {
+      Capabilities can;
+      can.name = json.value("name", "a device process");
+      can.times = json.value("times", false);
+      can.findings = json.value("findings", false);
+      can.dram_bytes_per_s = json.value("dram_bytes_per_s", 0.0);
+      return can;
+    }));
     return std::unique_ptr<Device>(std::move(device));
   }
 
@@ -217,12 +222,12 @@ class DeviceProcess final : public Device {
 
   Conditions conditions() override {
     const auto reply = ask({{"do", "conditions"}});
-    return reply ? conditions_of(reply->head) : Conditions();
+    return reply ? read_answer(reply->head, conditions_of).value_or(Conditions()) : Conditions();
   }
 
   Power idle_power(double seconds) override {
     const auto reply = ask({{"do", "idle_power"}, {"seconds", seconds}});
-    return reply ? power_of(reply->head) : Power();
+    return reply ? read_answer(reply->head, power_of).value_or(Power()) : Power();
   }
 
   Result<std::unique_ptr<LoadedPlan>> load(plan::Plan plan, const LoadOptions& options) override {

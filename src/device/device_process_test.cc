@@ -55,6 +55,19 @@ TEST(DeviceProcess, ADeadlineMayBeLongerThanAClockCounts) {
   }
 }
 
+TEST(DeviceProcess, FieldsOfOtherTypesAreNoAnswer) {
+  const auto nameless = make_device_process(server("nameless"));
+  ASSERT_FALSE(nameless);
+  EXPECT_NE(nameless.error().message.find("an answer that is none"), std::string::npos) << nameless.error().message;
+  const auto confused = make_device_process(server("confused"));
+  ASSERT_TRUE(confused) << format_error(confused.error());
+  EXPECT_EQ((*confused)->conditions().sm_mhz, 0);
+  EXPECT_EQ((*confused)->idle_power(0.1).watts, 0);
+  const auto loaded = (*confused)->load(nothing_plan());
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("an answer that is none"), std::string::npos) << loaded.error().message;
+}
+
 TEST(DeviceProcess, AnotherIsOutOfReach) {
   auto device = make_device_process(server("hangs"));
   ASSERT_TRUE(device);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "device/device_process.h"
+#include "device/frame.h"
 
 namespace kw::device {
 namespace {
@@ -65,6 +66,17 @@ int main(int argc, char** argv) {
     char byte;
     while (::recv(3, &byte, 1, 0) > 0) continue;
     return 0;
+  }
+  if (manner == "confused" || manner == "nameless") {   // messages whose fields are of other types
+    for (;;) {
+      const auto request = kw::device::receive_frame(3, 0, 1 << 20);
+      if (!request) return 0;
+      nlohmann::json answer = {{"sm_mhz", "fast"}, {"watts", nlohmann::json::array()}, {"error", {{"code", "x"}, {"message", 4}, {"notes", 1}}}};
+      const std::string what = request->head.value("do", "");
+      if (what == "capabilities") answer = {{"name", manner == "nameless" ? nlohmann::json(3) : nlohmann::json("confused")}};
+      if (what == "conditions" || what == "idle_power") answer.erase("error");
+      if (!kw::device::send_frame(3, answer, {})) return 0;
+    }
   }
   if (manner == "garbage" || manner == "huge") {
     const std::string bytes(64, manner == "huge" ? '\x7f' : '\0');   // sizes of 9e18; sizes of 0 and an empty head

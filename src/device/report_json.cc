@@ -99,8 +99,8 @@ Json json_of(const CallReport& report) {
           {"traced", std::move(traced)}, {"untraced", report.untraced}, {"power", json_of(report.power)}, {"outputs", std::move(outputs)}, {"findings", std::move(findings)}};
 }
 
-Result<CallReport> call_report_of(const Json& json) {
-  try {
+Result<CallReport> call_report_of(const Json& answer) {
+  return read_answer(answer, [](const Json& json) {
     CallReport report;
     json.at("completed").get_to(report.completed);
     json.at("device_s").get_to(report.device_s);
@@ -112,9 +112,7 @@ Result<CallReport> call_report_of(const Json& json) {
     for (const Json& each : json.at("outputs")) report.outputs.push_back({each.at(0).get<uint64_t>(), each.at(1).get<uint64_t>()});
     for (const Json& each : json.at("findings")) report.findings.push_back(finding_of(each));
     return report;
-  } catch (const Json::exception& error) {
-    return fail(ErrorCode::kInvalid, "the device process sends a report that is none: {}", error.what());
-  }
+  });
 }
 
 Json json_of(const Power& p) { return {{"watts", p.watts}, {"seconds", p.seconds}, {"updates", p.updates}}; }
@@ -137,8 +135,8 @@ Conditions conditions_of(const Json& json) {
   return c;
 }
 
-Result<RunReport> run_report_of(const Json& json) {
-  try {
+Result<RunReport> run_report_of(const Json& answer) {
+  return read_answer(answer, [](const Json& json) {
     RunReport report;
     json.at("completed").get_to(report.completed);
     json.at("output").get_to(report.output);
@@ -151,9 +149,7 @@ Result<RunReport> run_report_of(const Json& json) {
       for (const Json& finding : each.at("findings")) step.findings.push_back(finding_of(finding));
     }
     return report;
-  } catch (const Json::exception& error) {
-    return fail(ErrorCode::kInvalid, "the device process sends a report that is none: {}", error.what());
-  }
+  });
 }
 
 }  // namespace kw::device

@@ -222,7 +222,7 @@ class Measurement {
 
   Status batch(double cold_s, std::vector<double>& warm) {
     options_.cold = false;
-    options_.repeats = std::clamp(static_cast<int>(std::ceil(kBatch_s / cold_s)), 1, kMostRepeats);
+    options_.repeats = static_cast<int>(std::clamp(std::ceil(kBatch_s / cold_s), 1.0, double{kMostRepeats}));
     options_.turn = rng_.next();
     KW_TRY(const device::CallReport report, call(own()));
     if (outcome_) return {};
