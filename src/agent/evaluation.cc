@@ -68,7 +68,7 @@ Evaluate judge_and_estimate(const problem::Problem& problem, const std::string& 
     out.rung = verdict.decided_by ? judge::name_of(*verdict.decided_by) : "";
     const auto* correct = std::get_if<judge::Correct>(&verdict.outcome);
     if (correct == nullptr) {
-      out.outcome.learned = out.rung.empty() ? out.name : out.name + " at " + out.rung;
+      out.outcome.learned = out.text();
       return out;
     }
     if (judge.time) {

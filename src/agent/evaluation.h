@@ -24,6 +24,7 @@ struct Evaluation {
   std::string verdict;              // JSON (docs/formats/verdict.md)
   std::string rung;                 // that decided; empty: none failed
   std::string name;                 // of the verdict: "correct", "wrong"; "no estimate": correct, but without a time
+  std::string text() const { return rung.empty() ? name : name + " at " + rung; }   // "wrong at shapes"
   std::vector<WorkloadTime> times;
   profile::Grade grade = profile::Grade::kEstimated;   // of the times
   std::vector<profile::Advice> advice;                 // for the first workload, the best gain first

@@ -28,7 +28,7 @@ void add_node(store::Rows& rows, int64_t run, const search::Evaluated& what, con
   if (what.node != search::kRoot) node.parent = what.parent;
   node.candidate = what.proposal.state;
   node.language = "CUDA";
-  node.state = evaluation.rung.empty() ? evaluation.name : evaluation.name + " at " + evaluation.rung;
+  node.state = evaluation.text();
   node.note = what.proposal.idea;
   rows.nodes.push_back(std::move(node));
   const bool works = what.outcome.works;

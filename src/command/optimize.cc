@@ -77,8 +77,7 @@ class Lines {
     const bool start = step.what.node == search::kRoot;
     if (start && outcome.works) start_ = outcome.seconds;
     if (outcome.works && (best_ == 0 || outcome.seconds < best_)) best_ = outcome.seconds;
-    const std::string verdict = step.evaluation.rung.empty() ? step.evaluation.name : step.evaluation.name + " at " + step.evaluation.rung;
-    std::string line = fmt::format("{:>3}/{}  {:<40} {:<20}", step.what.node, evaluations_, step.what.proposal.idea, verdict);
+    std::string line = fmt::format("{:>3}/{}  {:<40} {:<20}", step.what.node, evaluations_, step.what.proposal.idea, step.evaluation.text());
     if (outcome.works) line += fmt::format(" {:>10}", agent::duration_text(outcome.seconds));
     if (outcome.works && start_ > 0 && !start) line += fmt::format("  {:.2f}x the start, best {:.2f}x", start_ / outcome.seconds, start_ / best_);
     output_.note(line + "\n");
