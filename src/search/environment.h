@@ -26,6 +26,7 @@ struct Outcome {
   double spread = 0;    // relative standard error of seconds: 0.01 is one percent
   double joules = 0;    // decides among those equal in speed; not above zero: unknown
   std::string learned;  // a remark for the memory; may be empty
+  std::string made;     // what the evaluation made of the state, for whoever proposes from here; opaque, may be empty
   bool operator==(const Outcome&) const = default;
 };
 

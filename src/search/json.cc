@@ -27,7 +27,8 @@ Json json_of(const Outcome& o) {
           {"seconds", json_of(o.seconds)},
           {"spread", json_of(o.spread)},
           {"joules", json_of(o.joules)},
-          {"learned", o.learned}};
+          {"learned", o.learned},
+          {"made", o.made}};
 }
 
 Proposal proposal_of(JsonFields& fields, const Json& json) {
@@ -45,6 +46,7 @@ Outcome outcome_of(JsonFields& fields, const Json& json) {
   out.spread = fields.real(json, "spread");
   out.joules = fields.real(json, "joules");
   out.learned = fields.words(json, "learned");
+  if (json.is_object() && json.contains("made")) out.made = fields.words(json, "made");  // not in events of before it was
   return out;
 }
 

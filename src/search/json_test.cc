@@ -11,7 +11,7 @@ namespace {
 
 const Event kAsked{3, Proposed{2, {{"state \"x\"\n\xc3\xa9", "idea", 0.1}, {"", "", 1}}}};
 const Event kEvaluated{uint64_t{1} << 60,
-                       Evaluated{7, 2, {"s", "i", 0.7}, {true, 1.0 / 3, 0.01, 5e-324, "learned"}}};
+                       Evaluated{7, 2, {"s", "i", 0.7}, {true, 1.0 / 3, 0.01, 5e-324, "learned", "made"}}};
 
 TEST(SearchJson, EventsComeBackExactly) {
   for (const Event& event : {kAsked, kEvaluated, Event{0, Proposed{}}}) {
@@ -23,6 +23,16 @@ TEST(SearchJson, EventsComeBackExactly) {
   }
   EXPECT_EQ(kind_of(kAsked), "proposed");
   EXPECT_EQ(kind_of(kEvaluated), "evaluated");
+}
+
+TEST(SearchJson, EventsFromBeforeThereWasMadeAreRead) {
+  std::string text = event_json(kEvaluated);
+  text.erase(text.find(R"(,"made":"made")"), 14);
+  Event without = kEvaluated;
+  std::get<Evaluated>(without.what).outcome.made.clear();
+  const auto back = event_from(text);
+  ASSERT_TRUE(back) << format_error(back.error());
+  EXPECT_EQ(*back, without);
 }
 
 TEST(SearchJson, NumbersThatAreNone) {

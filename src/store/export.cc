@@ -43,6 +43,7 @@ std::set<std::string> objects_of(const Rows& rows) {
   for (const NodeRow& node : rows.nodes) out.insert(node.candidate);
   for (const VerdictRow& verdict : rows.verdicts) out.insert(verdict.verdict);
   for (const ExchangeRow& exchange : rows.exchanges) out.insert({exchange.prompt, exchange.reply});
+  for (const EvaluationRow& each : rows.evaluations) out.insert({each.candidate, each.evaluation});
   out.erase("");
   return out;
 }
@@ -67,6 +68,7 @@ Result<Exported> export_run(Store& store, int64_t id) {
   add_list(json, rows.metrics);
   add_list(json, rows.advice);
   add_list(json, rows.exchanges);
+  add_list(json, rows.evaluations);
   add_list(json, rows.events);
   json["missing"] = out.missing;
   // What programs wrote into notes need not be UTF-8.

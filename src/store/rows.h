@@ -76,6 +76,13 @@ struct ExchangeRow {
   bool operator==(const ExchangeRow&) const = default;
 };
 
+// What a candidate of the run was found to be worth, so that it need not be found out again.
+struct EvaluationRow {
+  int64_t run = 0;
+  std::string candidate, evaluation;  // objects
+  bool operator==(const EvaluationRow&) const = default;
+};
+
 struct EventRow {
   int64_t run = 0;
   int64_t index = 0;
@@ -96,6 +103,7 @@ struct Rows {
   std::vector<MetricRow> metrics;
   std::vector<AdviceRow> advice;
   std::vector<ExchangeRow> exchanges;
+  std::vector<EvaluationRow> evaluations;
   std::vector<EventRow> events;
   std::vector<MemoryRow> memory;  // of all runs
   bool operator==(const Rows&) const = default;

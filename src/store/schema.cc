@@ -39,6 +39,11 @@ constexpr const char* kMigrations[] = {
       CREATE TABLE memory (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
       ALTER TABLE runs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
     )sql",
+    // 3: a step of a run may try several candidates.
+    R"sql(
+      CREATE TABLE evaluations (run INTEGER NOT NULL REFERENCES runs(id), candidate TEXT NOT NULL, evaluation TEXT NOT NULL,
+                                PRIMARY KEY (run, candidate)) STRICT;
+    )sql",
 };
 
 Result<int64_t> number(Database& database, std::string_view sql) {

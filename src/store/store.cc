@@ -164,6 +164,7 @@ Status Store::add(const Rows& rows) {
     KW_TRY_VOID(all(rows.metrics));
     KW_TRY_VOID(all(rows.advice));
     KW_TRY_VOID(all(rows.exchanges));
+    KW_TRY_VOID(all(rows.evaluations));
     KW_TRY_VOID(all(rows.events));
     return all(rows.memory);
   });
@@ -180,6 +181,7 @@ Result<Rows> Store::rows(int64_t id) {
     KW_TRY(out.metrics, select<MetricRow>(database_, of_run, {id}));
     KW_TRY(out.advice, select<AdviceRow>(database_, of_run, {id}));
     KW_TRY(out.exchanges, select<ExchangeRow>(database_, of_run, {id}));
+    KW_TRY(out.evaluations, select<EvaluationRow>(database_, of_run, {id}));
     KW_TRY(out.events, select<EventRow>(database_, of_run, {id}));
     return {};
   }));

@@ -33,6 +33,7 @@ Rows sample(int64_t run) {
   rows.advice = {
       {run, 1, "coalescing", "x[i * 32]: \xc3\xa9 \"quoted\"; DROP TABLE nodes; --", 1.5, "a.cu:12"}};
   rows.exchanges = {{run, 0, hash_hex("p"), hash_hex("r"), "replay", 100, 20, 0.015, 3.5}};
+  rows.evaluations = {{run, hash_hex("c"), hash_hex("e")}};
   rows.events = {{run, 0, "proposed", "{}"}, {run, 1, "evaluated", std::string("a\0b", 3)}};
   return rows;
 }

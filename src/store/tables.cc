@@ -118,6 +118,7 @@ KW_ROW(VerdictRow)
 KW_ROW(MetricRow)
 KW_ROW(AdviceRow)
 KW_ROW(ExchangeRow)
+KW_ROW(EvaluationRow)
 KW_ROW(EventRow)
 KW_ROW(MemoryRow)
 

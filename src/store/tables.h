@@ -83,6 +83,15 @@ struct Table<ExchangeRow> {
 };
 
 template <>
+struct Table<EvaluationRow> {
+  static constexpr const char* kName = "evaluations";
+  static constexpr const char* kOrder = "rowid";
+  static constexpr auto kColumns =
+      std::tuple(Column{"run", &EvaluationRow::run}, Column{"candidate", &EvaluationRow::candidate},
+                 Column{"evaluation", &EvaluationRow::evaluation});
+};
+
+template <>
 struct Table<EventRow> {
   static constexpr const char* kName = "events";
   static constexpr const char* kOrder = "\"index\"";
