@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "judge/evaluate.h"
+#include "judge/page.h"
 #include "profile/profile.h"
 
 namespace kw::agent {
@@ -23,14 +24,29 @@ void take_measured(const judge::Correct& correct, Evaluation& out) {
   constexpr double kOf99 = 2.576;   // standard errors to either end of an interval of 99 %
   double variance = 0;
   for (const judge::Timing& timing : correct.times) {
-    out.times.push_back({timing.workload.name, timing.cold_s.middle});
+    out.times.push_back({timing.workload.name, timing.cold_s.middle, 0});
     variance += std::pow(timing.cold_s.width() / (2 * kOf99), 2);
   }
   out.grade = profile::Grade::kMeasured;
   out.outcome.spread = out.times.empty() ? 0 : std::sqrt(variance) / static_cast<double>(out.times.size());
 }
 
-Status estimate(const problem::Problem& problem, const std::string& path, const judge::Options& judge, Evaluation& out) {
+// Of a folder that has another name each time: what is shown to a model is the same for the same candidate.
+std::string without(std::string text, const std::string& folder) {
+  for (size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) text.erase(at, folder.size());
+  return text;
+}
+
+std::string lines_of(const std::vector<profile::Metric>& metrics) {
+  std::string out;
+  for (const profile::Metric& each : metrics) out += fmt::format("{}{}{} = {:.6g} {}\n", each.kernel, each.kernel.empty() ? "" : ": ", each.name, each.value, each.unit);
+  return out;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
+
+// Times by estimate, unless they were measured; and what is known besides.
+Status look(const problem::Problem& problem, const std::string& path, const judge::Options& judge, Evaluation& out) {
   profile::Options options;
   options.target = judge.target;
   options.threads = judge.threads;
@@ -41,13 +57,23 @@ Status estimate(const problem::Problem& problem, const std::string& path, const 
   for (const std::string& workload : workloads) {
     options.workload = workload;
     KW_TRY(profile::Profile profile, profile::profile(problem, path, options));
+    if (out.profile.empty()) {
+      out.profile = without(profile::page(profile), folder_of(path));
+      out.counters = lines_of(profile.metrics);
+      out.advice = std::move(profile.advice);
+    }
+    const double floor_seconds = profile.roofline.floor_seconds();
+    if (judge.time) {
+      for (WorkloadTime& each : out.times)
+        if (each.workload == profile.subject.workload.name) each.floor_seconds = floor_seconds;
+      continue;
+    }
     if (!profile.subject.uncounted.empty()) return fail(ErrorCode::kUnsupported, "{}", profile.subject.uncounted);
     // Real sizes are launched here and not run: who does less there than the problem asks for is faster than its bytes can be moved.
     const double bandwidth = profile.subject.target->part.dram_gbps * 1e9;
     if (bandwidth > 0 && profile.subject.seconds < kBeyondFloor * profile.subject.cost.needed_bytes / bandwidth)
       return fail(ErrorCode::kInvalid, "at {} it would move less than the problem needs", profile.subject.workload.name);
-    out.times.push_back({profile.subject.workload.name, profile.subject.seconds});
-    if (out.advice.empty()) out.advice = std::move(profile.advice);
+    out.times.push_back({profile.subject.workload.name, profile.subject.seconds, floor_seconds});
   }
   return {};
 }
@@ -64,6 +90,7 @@ Evaluate judge_and_estimate(const problem::Problem& problem, const std::string& 
     KW_TRY(const judge::Verdict verdict, judge::evaluate(problem, path, judge));
     Evaluation out;
     out.verdict = judge::to_json(verdict);
+    out.page = without(judge::page(verdict, judge::source_text_of(path)), folder_of(path));
     out.name = judge::name_of(verdict.outcome);
     out.rung = verdict.decided_by ? judge::name_of(*verdict.decided_by) : "";
     const auto* correct = std::get_if<judge::Correct>(&verdict.outcome);
@@ -71,9 +98,8 @@ Evaluate judge_and_estimate(const problem::Problem& problem, const std::string& 
       out.outcome.learned = out.text();
       return out;
     }
-    if (judge.time) {
-      take_measured(*correct, out);
-    } else if (const Status status = estimate(problem, path, judge, out); !status) {
+    if (judge.time) take_measured(*correct, out);
+    if (const Status status = look(problem, path, judge, out); !status && !judge.time) {
       // Without an estimate there is nothing to rank by: of what the emulator cannot count, or does not get to the end of in its time.
       const ErrorCode code = status.error().code;
       if (code != ErrorCode::kUnsupported && code != ErrorCode::kInvalid && code != ErrorCode::kLimit) return tl::unexpected(status.error());

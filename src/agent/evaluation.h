@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "judge/verdict.h"
@@ -17,6 +18,7 @@ namespace kw::agent {
 struct WorkloadTime {
   std::string workload;
   double seconds = 0;
+  double floor_seconds = 0;         // no kernel is faster that does all that the problem names (profile/roofline.h); 0: not known
 };
 
 struct Evaluation {
@@ -28,7 +30,13 @@ struct Evaluation {
   std::vector<WorkloadTime> times;
   profile::Grade grade = profile::Grade::kEstimated;   // of the times
   std::vector<profile::Advice> advice;                 // for the first workload, the best gain first
+  std::string page;                 // the verdict, for who is to mend it
+  std::string profile, counters;    // of the first workload: what bounds it and what to change; and the bare numbers
 };
+
+// One document that gives the evaluation back.
+std::string to_json(const Evaluation& evaluation);
+Result<Evaluation> evaluation_from(std::string_view json);   // any text
 
 // Errors: what is the judge's or the machine's fault, not the candidate's.
 using Evaluate = std::function<Result<Evaluation>(const std::string& source)>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "agent/known_evaluations.h"
 #include "agent/tunables.h"
 #include "base/hash.h"
 #include "base/rng.h"
@@ -18,13 +19,13 @@ struct Step {
 }  // namespace
 
 Result<std::vector<search::Proposal>> KernelSpace::propose(const search::Situation& situation) {
-  const std::string& state = situation.path.back().proposal.state;
+  const std::string& state = made_of(situation.path.back());
   KW_TRY(const std::string source, store_.with([&](store::Store& store) { return store.object(state); }));
   KW_TRY(const std::vector<Tunable> tunables, find_tunables(source, file_));
   std::set<std::string> known;
-  for (const auto& tried : situation.children) known.insert(tried.proposal.state);
+  for (const auto& tried : situation.children) known.insert(made_of(tried));
   for (const auto& waiting : situation.waiting) known.insert(waiting.state);
-  for (const auto& tried : situation.path) known.insert(tried.proposal.state);
+  for (const auto& tried : situation.path) known.insert(made_of(tried));
   std::vector<Step> steps;
   for (const Tunable& tunable : tunables) {
     for (size_t value = 0; value < tunable.values.size(); ++value) {
@@ -52,15 +53,11 @@ Result<std::vector<search::Proposal>> KernelSpace::propose(const search::Situati
 
 Result<search::Outcome> KernelSpace::evaluate(const search::Assignment& assignment) {
   KW_TRY(const std::string source, store_.with([&](store::Store& store) { return store.object(assignment.proposal.state); }));
-  KW_TRY(Evaluation evaluation, evaluate_(source));
-  const std::lock_guard lock(mutex_);
-  return (evaluations_[assignment.node] = std::move(evaluation)).outcome;
+  KW_TRY(Evaluation evaluation, evaluations_.of(source));
+  evaluation.outcome.made = assignment.proposal.state;
+  return std::move(evaluation.outcome);
 }
 
-Evaluation KernelSpace::take(search::NodeId node) {
-  const std::lock_guard lock(mutex_);
-  auto found = evaluations_.extract(node);
-  return found.empty() ? Evaluation() : std::move(found.mapped());
-}
+const std::string& made_of(const search::Tried& tried) { return tried.outcome && !tried.outcome->made.empty() ? tried.outcome->made : tried.proposal.state; }
 
 }  // namespace kw::agent

@@ -1,12 +1,10 @@
-// The kernels that a search walks: states are hashes of sources in a store, a step is another value for one tunable. Thread-safe, as
+// The kernels that a search walks without a model: states are hashes of sources in a store, a step is another value for one tunable. Thread-safe, as
 // the search asks.
 #pragma once
 
-#include <map>
 #include <mutex>
 #include <string>
 
-#include "agent/evaluation.h"
 #include "search/environment.h"
 #include "store/store.h"
 
@@ -27,23 +25,24 @@ class SharedStore {
   store::Store& store_;
 };
 
+class KnownEvaluations;
+
 class KernelSpace final : public search::Environment {
  public:
   // `file`: as errors name the source.
-  KernelSpace(SharedStore& store, std::string file, Evaluate evaluate) : store_(store), file_(std::move(file)), evaluate_(std::move(evaluate)) {}
+  KernelSpace(SharedStore& store, std::string file, KnownEvaluations& evaluations) : store_(store), file_(std::move(file)), evaluations_(evaluations) {}
 
-  // Neighbours first: a value beside the present one in its list is the stronger advice.
+  // Neighbours first: a value beside the present one in its list is the stronger advice. From what a state was made into.
   Result<std::vector<search::Proposal>> propose(const search::Situation& situation) override;
   Result<search::Outcome> evaluate(const search::Assignment& assignment) override;
-  // What the evaluation of a node was, once; the search keeps its outcome only.
-  Evaluation take(search::NodeId node);
 
  private:
   SharedStore& store_;
   std::string file_;
-  Evaluate evaluate_;
-  std::mutex mutex_;
-  std::map<search::NodeId, Evaluation> evaluations_;
+  KnownEvaluations& evaluations_;
 };
+
+// The hash of the source that a state stands for.
+const std::string& made_of(const search::Tried& tried);
 
 }  // namespace kw::agent

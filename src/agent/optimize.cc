@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <memory>
 
+#include "agent/known_evaluations.h"
+#include "agent/learned.h"
+#include "agent/model_space.h"
 #include "agent/tunables.h"
 
 namespace kw::agent {
@@ -14,7 +19,11 @@ constexpr const char* kKind = "optimize";
 // The first event of a run: what the start is worth. The search's own follow, one on.
 constexpr const char* kRootEvent = "start";
 
+// One evolving kernel: a single chain.
+constexpr std::string_view kRefine = "refine";
+
 Result<search::Strategy> strategy_named(const std::string& wanted) {
+  if (wanted == kRefine) return search::Strategy::kBestOfN;
   for (const auto strategy : {search::Strategy::kMcts, search::Strategy::kGreedy, search::Strategy::kBestOfN})
     if (search::name(strategy) == wanted) return strategy;
   return fail(ErrorCode::kInvalid, "'{}' is no strategy of search", wanted);
@@ -26,7 +35,7 @@ void add_node(store::Rows& rows, int64_t run, const search::Evaluated& what, con
   node.run = run;
   node.index = what.node;
   if (what.node != search::kRoot) node.parent = what.parent;
-  node.candidate = what.proposal.state;
+  node.candidate = what.outcome.made;
   node.language = "CUDA";
   node.state = evaluation.text();
   node.note = what.proposal.idea;
@@ -41,13 +50,39 @@ void add_node(store::Rows& rows, int64_t run, const search::Evaluated& what, con
     rows.advice.push_back({run, what.node, each.tool, each.saw + "; " + each.try_this, each.gain, each.line == 0 ? "" : fmt::format("{}:{}", each.file, each.line)});
 }
 
+// What a run with a model has beside the search: declared before what refers to it.
+struct ModelParts {
+  Learned before;
+  std::unique_ptr<Exchanges> exchanges;
+  std::unique_ptr<Roles> roles;
+  std::unique_ptr<ModelSpace> space;
+};
+
 class Runner {
  public:
-  Runner(SharedStore& store, int64_t run, const Settings& settings, const Evaluate& evaluate, const Watch& watch)
-      : store_(store), run_(run), settings_(settings), watch_(watch), evaluate_(evaluate), space_(store, settings.kernel_file, evaluate) {}
+  Runner(SharedStore& store, int64_t run, const Settings& settings, const Watch& watch, KnownEvaluations& evaluations)
+      : store_(store), run_(run), settings_(settings), watch_(watch), evaluations_(evaluations), space_(store, settings.kernel_file, evaluations) {}
 
-  Result<search::Found> run() {
-    KW_TRY(const store::Rows rows, store_.with([&](store::Store& store) { return store.rows(run_); }));
+  Status use(const ModelAccess& access, const store::Rows& rows) {
+    KW_TRY(const std::string text, object(settings_.problem));
+    KW_TRY(problem::Problem problem, problem::parse_problem(text, settings_.problem_file));
+    if (!settings_.model.memory.empty()) {
+      KW_TRY(const std::string memory, object(settings_.model.memory));
+      KW_TRY(model_.before, learned_from(memory));
+    }
+    model_.exchanges = std::make_unique<Exchanges>(store_, run_, settings_.model.spec, access.ask, rows.exchanges, access.price);
+    model_.roles = std::make_unique<Roles>(Task{std::move(problem), settings_.target, settings_.model.max_output_tokens}, [this](const llm::Request& r) { return model_.exchanges->ask(r); }, access.tools);
+    ModelTerms terms;
+    terms.fixes = settings_.model.fixes;
+    terms.profile_after = settings_.model.profile_after.value_or(profile_after(model_.roles->workload_class()));
+    terms.feedback = feedback_named(settings_.model.feedback).value_or(Feedback::kAdvice);
+    terms.measured = settings_.gpu;
+    terms.mended = model_.before.mended;
+    model_.space = std::make_unique<ModelSpace>(store_, space_, evaluations_, *model_.roles, std::move(terms));
+    return {};
+  }
+
+  Result<Ending> run(const store::Rows& rows) {
     KW_TRY(Recorded recorded, recorded_of(settings_, rows));
     if (!recorded.root) {
       KW_TRY(recorded.root, start());
@@ -57,30 +92,58 @@ class Runner {
     options.seed = settings_.seed;
     options.evaluations = settings_.evaluations;
     options.in_flight = settings_.in_flight;
+    if (settings_.strategy == kRefine) options.constants.chain = std::numeric_limits<uint32_t>::max();
     search::Hooks hooks;
     hooks.stop = [this] {
       beat();
       return watch_.stop && watch_.stop();
     };
     hooks.record = [this](const search::Event& event) { return record(event); };
-    return search::run(space_, *recorded.root, options, {}, recorded.events, hooks);
+    search::Environment& space = model_.space ? static_cast<search::Environment&>(*model_.space) : space_;
+    const Result<search::Found> found = search::run(space, *recorded.root, options, model_.before.ideas, recorded.events, hooks);
+    if (!found) {
+      const auto failed = model_.exchanges ? model_.exchanges->failed() : std::nullopt;
+      if (failed && failed->kind == llm::FailureKind::kBudgetSpent) return Ending{search::Ended::kStopped, failed->message};
+      if (failed && failed->kind == llm::FailureKind::kCancelled) return Ending{search::Ended::kStopped, ""};
+      return tl::unexpected(found.error());
+    }
+    if (model_.space && !settings_.model.memory.empty() && found->ended != search::Ended::kStopped) {
+      KW_TRY_VOID(store_.with([&](store::Store& store) { return remember(store, model_.roles->workload_class(), model_.before, found->memory, model_.space->mended()); }));
+    }
+    return Ending{found->ended, ""};
   }
 
  private:
+  Result<std::string> object(const std::string& hash) {
+    return store_.with([&](store::Store& store) { return store.object(hash); });
+  }
+
   Result<search::Root> start() {
-    KW_TRY(const std::string source, store_.with([&](store::Store& store) { return store.object(settings_.kernel); }));
-    KW_TRY(const Evaluation evaluation, evaluate_(source));
+    KW_TRY(const std::string source, object(settings_.kernel));
+    Evaluation evaluation;
+    evaluation.name = "no kernel";
+    if (!source.empty()) {
+      KW_TRY(evaluation, evaluations_.of(source));
+    }
     search::Evaluated what;
     what.proposal = {settings_.kernel, "the start", 0.5};
     what.outcome = evaluation.outcome;
+    what.outcome.made = settings_.kernel;
     KW_TRY_VOID(add(what, evaluation, {run_, 0, kRootEvent, search::event_json({0, what})}));
-    return search::Root{settings_.kernel, evaluation.outcome};
+    return search::Root{settings_.kernel, what.outcome};
   }
 
   Status record(const search::Event& event) {
     const store::EventRow row{run_, static_cast<int64_t>(event.step) + 1, std::string(search::kind_of(event)), search::event_json(event)};
     const auto* what = std::get_if<search::Evaluated>(&event.what);
-    if (what != nullptr) return add(*what, space_.take(what->node), row);
+    if (what != nullptr) {
+      Evaluation evaluation;
+      evaluation.name = "no kernel";   // of a step that made none
+      if (!what->outcome.made.empty()) {
+        KW_TRY(evaluation, evaluations_.known(what->outcome.made));
+      }
+      return add(*what, evaluation, row);
+    }
     store::Rows rows;
     rows.events.push_back(row);
     return store_.with([&](store::Store& store) { return store.add(rows); });
@@ -110,8 +173,9 @@ class Runner {
   int64_t run_;
   const Settings& settings_;
   const Watch& watch_;
-  const Evaluate& evaluate_;
+  KnownEvaluations& evaluations_;
   KernelSpace space_;
+  ModelParts model_;
   Clock::time_point last_beat_ = Clock::now();
 };
 
@@ -134,8 +198,9 @@ Result<Recorded> recorded_of(const Settings& settings, const store::Rows& rows) 
 
 Status can_begin(const Settings& settings, const std::string& source) {
   KW_TRY_VOID(strategy_named(settings.strategy));
+  if (!feedback_named(settings.model.feedback)) return fail(ErrorCode::kInvalid, "'{}' is nothing that a model is shown: advice, counters or none", settings.model.feedback);
   KW_TRY(const std::vector<Tunable> tunables, find_tunables(source, settings.kernel_file));
-  if (tunables.empty()) {
+  if (tunables.empty() && settings.model.spec.empty()) {
     return fail(Error{ErrorCode::kNotFound, fmt::format("{} has nothing that may be changed", settings.kernel_file), {}, {},
                       {"mark constants with the values that they may take: constexpr int kThreads = 256;  // tune: 64 128 256 512"}});
   }
@@ -147,6 +212,11 @@ Result<int64_t> begin(SharedStore& shared, Settings settings, const std::string&
   return shared.with([&](store::Store& store) -> Result<int64_t> {
     KW_TRY(settings.problem, store.put(problem_text));
     KW_TRY(settings.kernel, store.put(source));
+    if (!settings.model.spec.empty() && settings.model.remembers) {
+      KW_TRY(const problem::Problem problem, problem::parse_problem(problem_text, settings.problem_file));
+      KW_TRY(const Learned learned, learned_before(store, class_of(problem)));
+      KW_TRY(settings.model.memory, store.put(to_json(learned)));
+    }
     store::RunRow row;
     row.kind = kKind;
     row.problem = settings.problem_file;
@@ -167,16 +237,22 @@ Result<Settings> claim(SharedStore& shared, int64_t run) {
   });
 }
 
-Result<search::Found> go_on(SharedStore& shared, int64_t run, const Evaluate& evaluate, const Watch& watch) {
+Result<Ending> go_on(SharedStore& shared, int64_t run, const Evaluate& evaluate, const Watch& watch, const ModelAccess& model) {
   KW_TRY(const Settings settings, shared.with([&](store::Store& store) -> Result<Settings> {
     KW_TRY(const store::RunRow row, store.run(run));
     KW_TRY_VOID(store.set_state(run, store::RunState::kRunning));
     return settings_from(row.options);
   }));
-  Result<search::Found> found = Runner(shared, run, settings, evaluate, watch).run();
-  const bool whole = found && found->ended != search::Ended::kStopped;
+  KW_TRY(const store::Rows rows, shared.with([&](store::Store& store) { return store.rows(run); }));
+  KnownEvaluations evaluations(shared, run, evaluate, rows.evaluations);
+  Runner runner(shared, run, settings, watch, evaluations);
+  Result<Ending> ending = [&]() -> Result<Ending> {
+    if (!settings.model.spec.empty()) KW_TRY_VOID(runner.use(model, rows));
+    return runner.run(rows);
+  }();
+  const bool whole = ending && ending->how != search::Ended::kStopped;
   KW_TRY_VOID(shared.with([&](store::Store& store) { return store.set_state(run, whole ? store::RunState::kFinished : store::RunState::kStopped); }));
-  return found;
+  return ending;
 }
 
 }  // namespace kw::agent

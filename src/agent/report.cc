@@ -66,7 +66,11 @@ Result<Run> read(store::Store& store, int64_t id) {
   return run;
 }
 
-std::string state_of(search::NodeId node, const Run& run) { return node == search::kRoot ? run.settings.kernel : run.tried.at(node).proposal.state; }
+std::string state_of(search::NodeId node, const Run& run) {
+  if (node == search::kRoot) return run.settings.kernel;
+  const search::Evaluated& what = run.tried.at(node);
+  return what.outcome.made.empty() ? what.proposal.state : what.outcome.made;   // older runs do not have it
+}
 
 Best best_of(const Run& run, std::string source) {
   Best out;

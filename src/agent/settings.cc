@@ -1,3 +1,4 @@
+#include "agent/model_space.h"
 #include "agent/optimize.h"
 #include "base/json_fields.h"
 
@@ -9,9 +10,13 @@ constexpr const char* kSchema = "kernelwright/optimize/1";
 }  // namespace
 
 std::string settings_json(const Settings& s) {
-  return nlohmann::ordered_json{{"schema", kSchema}, {"problem_file", s.problem_file}, {"kernel_file", s.kernel_file}, {"problem", s.problem}, {"kernel", s.kernel},
-                                {"target", s.target}, {"strategy", s.strategy}, {"seed", s.seed}, {"evaluations", s.evaluations}, {"in_flight", s.in_flight}, {"gpu", s.gpu}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  nlohmann::ordered_json json{{"schema", kSchema}, {"problem_file", s.problem_file}, {"kernel_file", s.kernel_file}, {"problem", s.problem}, {"kernel", s.kernel},
+                                {"target", s.target}, {"strategy", s.strategy}, {"seed", s.seed}, {"evaluations", s.evaluations}, {"in_flight", s.in_flight}, {"gpu", s.gpu}};
+  if (!s.model.spec.empty()) {
+    json["model"] = {{"spec", s.model.spec}, {"feedback", s.model.feedback}, {"fixes", s.model.fixes}, {"max_output_tokens", s.model.max_output_tokens}, {"memory", s.model.memory}};
+    if (s.model.profile_after) json["model"]["profile_after"] = *s.model.profile_after;
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<Settings> settings_from(std::string_view text) {
@@ -30,6 +35,18 @@ Result<Settings> settings_from(std::string_view text) {
   out.in_flight = fields.number<int>(json, "in_flight", 1);
   out.gpu = fields.flag(json, "gpu");
   if (out.in_flight < 1 || out.in_flight > 1024) fields.complain("in_flight");
+  if (json.is_object() && json.contains("model")) {
+    const nlohmann::json& model = json["model"];
+    out.model.spec = fields.text(model, "spec");
+    out.model.feedback = fields.text(model, "feedback");
+    out.model.fixes = fields.number<int>(model, "fixes", 0);
+    out.model.max_output_tokens = fields.number<uint64_t>(model, "max_output_tokens", 1);
+    out.model.memory = fields.words(model, "memory");
+    out.model.remembers = !out.model.memory.empty();
+    if (out.model.remembers) out.model.memory = fields.hash(model, "memory");
+    if (model.is_object() && model.contains("profile_after")) out.model.profile_after = fields.number<int>(model, "profile_after", 0);
+    if (!feedback_named(out.model.feedback)) fields.complain("feedback");
+  }
   KW_TRY_VOID(fields.complaint("the run's options", "the store"));
   return out;
 }

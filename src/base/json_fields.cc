@@ -20,6 +20,12 @@ Json parse_json(std::string_view text) {
   return too_deep ? Json(Json::value_t::discarded) : json;
 }
 
+Json json_real(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  return number;
+}
+
 Status JsonFields::complaint(std::string_view what, const std::string& file) const {
   if (wrong_.empty()) return {};
   return fail(Error{ErrorCode::kInvalid, fmt::format("'{}' is missing from {} or not what it should be", wrong_, what), Span{file, 0, 0, 0}, {}, {}});

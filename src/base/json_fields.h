@@ -15,6 +15,7 @@ namespace kw {
 
 // Discarded when it is no JSON, or deeper than any of ours: JSON is compared and printed by recursion.
 nlohmann::json parse_json(std::string_view text);
+nlohmann::json json_real(double number);   // exactly; what is no number or infinite too, as JsonFields::real reads it
 
 class JsonFields {
  public:

@@ -14,6 +14,7 @@
 #include "command/stored_runs.h"
 #include "device/calibration.h"
 #include "device/device_process.h"
+#include "llm/model.h"
 
 namespace kw::command {
 namespace {
@@ -32,8 +33,52 @@ Result<judge::Options> judging(const agent::Settings& settings) {
   return options;
 }
 
+// What is spent on a model is each life's own affair: it decides nothing but where a run stops.
+Result<std::unique_ptr<llm::Model>> open_model(const std::string& spec, const Invocation& invocation, const std::vector<store::ExchangeRow>& before) {
+  llm::BudgetTerms terms;
+  if (invocation.has("tokens")) terms.tokens = invocation.integer("tokens");
+  if (invocation.has("money")) terms.money = invocation.real("money");
+  if (invocation.has("wall")) terms.wall_seconds = invocation.real("wall");
+  llm::ModelOptions options;
+  options.transcript = invocation.text("transcript");
+  if (invocation.has("price-in") != invocation.has("price-out")) return fail(ErrorCode::kInvalid, "--price-in and --price-out go together: give both, per million tokens");
+  if (invocation.has("price-in")) options.prices = llm::Prices{invocation.real("price-in"), invocation.real("price-out")};
+  const agent::Spent spent = agent::spent_of(before);
+  options.budget = std::make_shared<llm::Budget>(terms, llm::Spending{{spent.input_tokens, spent.output_tokens, false}, spent.money, 0, spent.exchanges});
+  KW_TRY(auto model, llm::Model::open(spec, options));
+  return model;
+}
+
+agent::ModelAccess access_to(llm::Model& model, const Invocation& invocation, const Output& output) {
+  agent::ModelAccess access;
+  access.ask = [&model, &output](const llm::Request& request) {
+    llm::Listener listener;
+    listener.cancel = output.stop;
+    listener.on_again = [&output](const llm::Failure& failure) { output.note(fmt::format("{}; asking again\n", failure.message)); };
+    return model.ask(request, listener);
+  };
+  if (invocation.has("price-in"))
+    access.price = [prices = llm::Prices{invocation.real("price-in"), invocation.real("price-out")}](const llm::Usage& usage) { return prices.cost(usage); };
+  return access;
+}
+
+Result<agent::ModelSettings> model_settings(const Invocation& invocation) {
+  agent::ModelSettings model;
+  model.spec = invocation.text("llm");
+  if (model.spec == "none") model.spec.clear();
+  for (const char* name : {"tokens", "money", "wall", "price-in", "price-out", "transcript", "profile-after"})
+    if (model.spec.empty() && invocation.has(name)) return fail(ErrorCode::kInvalid, "--{} is about a model, and none is asked: name one with --llm", name);
+  model.feedback = invocation.text("feedback");
+  model.fixes = static_cast<int>(std::min<uint64_t>(invocation.integer("fixes"), 100));
+  if (invocation.has("profile-after")) model.profile_after = static_cast<int>(std::min<uint64_t>(invocation.integer("profile-after"), 1000));
+  model.max_output_tokens = invocation.integer("max-output");
+  model.remembers = !invocation.flag("no-memory");
+  return model;
+}
+
 Result<agent::Settings> settings_of(const Invocation& invocation) {
   agent::Settings settings;
+  KW_TRY(settings.model, model_settings(invocation));
   if (!invocation.has("problem")) return fail(ErrorCode::kInvalid, "name a problem: kw optimize PROBLEM; or go on with a run: --resume RUN");
   settings.problem_file = invocation.text("problem");
   settings.kernel_file = invocation.has("from") ? invocation.text("from") : "template.cu";
@@ -47,6 +92,14 @@ Result<agent::Settings> settings_of(const Invocation& invocation) {
   if (settings.in_flight < 1 || settings.in_flight > 64) return fail(ErrorCode::kInvalid, "--at-once is a number from 1 to 64");
   if (settings.gpu && settings.in_flight > 1) return fail(ErrorCode::kInvalid, "--gpu with --at-once {}: what runs beside it would be in the time; leave one of them out", settings.in_flight);
   return settings;
+}
+
+// Where there is no kernel and no template, a model writes the first one.
+Result<std::string> start_of(const Invocation& invocation, const agent::Settings& settings, const problem::Problem& problem) {
+  if (invocation.has("from")) return read_file(settings.kernel_file, 1 << 20);
+  auto written = agent::template_kernel(problem);
+  if (!written && written.error().code == ErrorCode::kUnsupported && !settings.model.spec.empty()) return std::string();
+  return written;
 }
 
 // That a result may be written there when it is found: not over the kernel that it began with, nor over each other.
@@ -93,7 +146,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   KW_TRY(const std::string folder, store_folder_of(invocation));
   const bool resumes = invocation.has("resume");
   KW_TRY_VOID(check_places(invocation));
-  for (const char* other : {"problem", "from", "seed", "gpu"})
+  for (const char* other : {"problem", "from", "seed", "gpu", "llm", "feedback", "profile-after", "no-memory"})
     if (resumes && invocation.has(other)) return fail(ErrorCode::kInvalid, "--resume goes on with what decides the run as it was: leave {}{} out, or begin another run", std::string_view(other) == "problem" ? "the " : "--", other);
   std::string problem_text, source;
   agent::Settings settings;
@@ -101,7 +154,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     KW_TRY(settings, settings_of(invocation));
     KW_TRY(problem_text, read_file(settings.problem_file, 1 << 20));
     KW_TRY(const problem::Problem asked, problem::parse_problem(problem_text, settings.problem_file));
-    KW_TRY(source, invocation.has("from") ? read_file(settings.kernel_file, 1 << 20) : agent::template_kernel(asked));
+    KW_TRY(source, start_of(invocation, settings, asked));
     KW_TRY_VOID(agent::can_begin(settings, source));
   }
   KW_TRY(store::Store store, resumes ? open_existing_store(invocation) : store::Store::open(folder));
@@ -114,6 +167,14 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   KW_TRY(problem_text, store.object(settings.problem));
   KW_TRY(const problem::Problem problem, problem::parse_problem(problem_text, settings.problem_file));
   KW_TRY(const judge::Options judge, judging(settings));
+  std::unique_ptr<llm::Model> model;
+  agent::ModelAccess access;
+  if (!settings.model.spec.empty()) {
+    KW_TRY(const store::Rows rows, store.rows(run));
+    KW_TRY(model, open_model(settings.model.spec, invocation, rows.exchanges));
+    for (const std::string& note : model->notes()) output.note(note + "\n");
+    access = access_to(*model, invocation, output);
+  }
   output.note(fmt::format("run {} in {}: {}\n", run, printable_text(folder), settings.gpu ? "times are measured" : "no GPU is asked: times are estimates"));
   Lines lines(output, settings.evaluations);
   agent::Watch watch;
@@ -121,13 +182,18 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   watch.evaluated = [&lines](const agent::Step& step) { lines.show(step); };
   const size_t slash = settings.kernel_file.find_last_of('/');
   const std::string file_name = settings.kernel_file.substr(slash == std::string::npos ? 0 : slash + 1);
-  KW_TRY(const search::Found found, agent::go_on(shared, run, agent::judge_and_estimate(problem, file_name, judge), watch));
+  const auto ending = agent::go_on(shared, run, agent::judge_and_estimate(problem, file_name, judge), watch, access);
+  if (!ending) {
+    Error error = ending.error();
+    error.notes.push_back(fmt::format("nothing is lost: `kw optimize --resume {}` goes on, `kw run show {}` shows what there is", run, run));
+    return fail(std::move(error));
+  }
   KW_TRY(const agent::Best best, agent::best_of_run(shared, run));
   KW_TRY(const std::string report, agent::report(shared, run));
   if (invocation.has("out") && best.works) KW_TRY_VOID(write_file(invocation.text("out"), best.source));
   if (invocation.has("report")) KW_TRY_VOID(write_file(invocation.text("report"), report));
   else output.out(report);
-  if (found.ended == search::Ended::kStopped) output.note(fmt::format("stopped; `kw optimize --resume {}` goes on\n", run));
+  if (ending->how == search::Ended::kStopped) output.note(fmt::format("stopped{}{}; `kw optimize --resume {}` goes on\n", ending->why.empty() ? "" : ": ", ending->why, run));
   return best.works ? 0 : 1;
 }
 
@@ -140,15 +206,29 @@ Command optimize_command() {
           "  constexpr int kThreads = 256;  // tune: 64 128 256 512\n"
           "or, where the problem is computed element by element or by rows, from a kernel that is written for it.\n"
           "Each candidate is judged; without --gpu those that are right are ranked by an estimate of their time, and the report says so.\n"
-          "Every step is in the store (kw run list): a run that was stopped or killed goes on with --resume. No language model is asked.\n"
+          "Every step is in the store (kw run list): a run that was stopped or killed goes on with --resume.\n"
+          "With --llm a language model proposes changes and writes them, also the first kernel where there is none; each is judged as any candidate is.\n"
           "Exit code: 0 the best that was found is right, 1 nothing that was tried is.\n"
           "Example: kw optimize problems/bias_gelu.problem --out faster.cu\n"
-          "         kw optimize problems/row_softmax.problem --from my_kernel.cu --gpu",
+          "         kw optimize problems/row_softmax.problem --from my_kernel.cu --gpu\n"
+          "         kw optimize problems/cumsum.problem --llm anthropic:MODEL --tokens 500000",
           {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
            {"from", ArgumentKind::kPath, false, false, "", "the .cu file with KW_ENTRY to start from; default: one written from the problem", {}},
            {"resume", ArgumentKind::kInteger, false, false, "", "go on with this run instead; what decides it stays as it was", {}},
+           {"llm", ArgumentKind::kText, false, false, "", "a language model that proposes and writes changes (docs/formats/llm.md); default: none", {}},
+           {"tokens", ArgumentKind::kInteger, false, false, "", "of the model, in and out, at the most; of the whole run", {}},
+           {"money", ArgumentKind::kReal, false, false, "", "US dollars for the model at the most; needs its prices", {}},
+           {"price-in", ArgumentKind::kReal, false, false, "", "US dollars for a million tokens that the model reads", {}},
+           {"price-out", ArgumentKind::kReal, false, false, "", "US dollars for a million tokens that the model writes", {}},
+           {"wall", ArgumentKind::kReal, false, false, "", "seconds after which the model is asked nothing more", {}},
+           {"max-output", ArgumentKind::kInteger, false, false, "32768", "tokens of one answer of the model at the most", {}},
+           {"transcript", ArgumentKind::kPath, false, false, "", "append the exchanges to this file; --llm replay:FILE gives them again", {}},
+           {"feedback", ArgumentKind::kText, false, false, "advice", "what the model is shown of a kernel's speed", {"advice", "counters", "none"}},
+           {"profile-after", ArgumentKind::kInteger, false, false, "", "after how many changes it is shown that; default: by the class of the problem", {}},
+           {"fixes", ArgumentKind::kInteger, false, false, "5", "repairs of one change at the most", {}},
+           {"no-memory", ArgumentKind::kFlag, false, false, "", "the model is not told what earlier runs learned, nor are later ones of this", {}},
            {"evaluations", ArgumentKind::kInteger, false, false, "16", "how many candidates may be judged", {}},
-           {"strategy", ArgumentKind::kText, false, false, "mcts", "how to search", {"mcts", "greedy", "best-of-n"}},
+           {"strategy", ArgumentKind::kText, false, false, "mcts", "how to search; refine: one kernel, one change after the other", {"mcts", "greedy", "best-of-n", "refine"}},
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "also run on this machine's GPU, and rank by measured times", {}},
            {"at-once", ArgumentKind::kInteger, false, false, "1", "candidates that are judged at the same time", {}},

@@ -39,7 +39,8 @@ struct Spending {
 
 class Budget {
  public:
-  explicit Budget(const BudgetTerms& terms) : terms_(terms), start_(Clock::now()) {}
+  // `before`: what was spent on the same account earlier; its wall time does not count.
+  explicit Budget(const BudgetTerms& terms, const Spending& before = {}) : terms_(terms), start_(Clock::now()), spent_(before) {}
 
   struct Reservation {
     Usage usage;

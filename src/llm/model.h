@@ -1,6 +1,5 @@
 // A language model to ask: a provider with retries, a budget and a transcript around it. Never another
-// provider than the one that the spec names. Thread-safe; a replay gives the same replies only when the order
-// of the requests is the same.
+// provider than the one that the spec names. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -11,28 +11,18 @@ namespace {
 class Replay : public Provider {
  public:
   Replay(std::string path, std::vector<Exchange> exchanges)
-      : path_(std::move(path)), exchanges_(std::move(exchanges)) {}
+      : path_(std::move(path)), exchanges_(std::move(exchanges)), used_(exchanges_.size(), false) {}
 
   Answer<Reply> ask(const Request& request, const Call& call) override {
     if (call.patience.cancelled())
       return fail(FailureKind::kCancelled, "cancelled before the exchange was replayed");
     const std::lock_guard lock(mutex_);
-    const size_t number = next_ + 1;
-    if (next_ == exchanges_.size()) {
-      return fail(FailureKind::kReplayDiffers,
-                  fmt::format("exchange {} is not in {}, which has {}", number, path_, exchanges_.size()),
-                  "record again with the provider itself, or ask no more than was asked");
-    }
-    const Exchange& recorded = exchanges_[next_];
     // By way of text, as the recorded one: bytes that are not UTF-8 are replaced alike.
-    const std::string differs = difference(recorded.request, parse_json(json_text(to_json(request))));
-    if (!differs.empty()) {
-      return fail(
-          FailureKind::kReplayDiffers,
-          fmt::format("exchange {} of {} was asked otherwise: {} (recorded, asked)", number, path_, differs),
-          "record again with the provider itself");
-    }
-    ++next_;
+    const Json asked = parse_json(json_text(to_json(request)));
+    const size_t at = find(asked);
+    if (at == exchanges_.size()) return differs(asked);
+    used_[at] = true;
+    const Exchange& recorded = exchanges_[at];
     if (const Failure* failure = std::get_if<Failure>(&recorded.outcome)) {
       Failure again = *failure;
       again.retriable = false;  // the recorded one is what was left after all attempts
@@ -44,9 +34,31 @@ class Replay : public Provider {
   }
 
  private:
+  size_t first_unused() const { return static_cast<size_t>(std::find(used_.begin(), used_.end(), false) - used_.begin()); }
+
+  // The first that was asked so and has not been given: what several threads asked at once has no order.
+  size_t find(const Json& asked) const {
+    size_t at = first_unused();
+    while (at < exchanges_.size() && (used_[at] || exchanges_[at].request != asked)) ++at;
+    return at;
+  }
+
+  Answer<Reply> differs(const Json& asked) const {
+    const size_t at = first_unused(), number = at + 1;
+    if (at == exchanges_.size()) {
+      return fail(FailureKind::kReplayDiffers,
+                  fmt::format("exchange {} is not in {}, which has {}", number, path_, exchanges_.size()),
+                  "record again with the provider itself, or ask no more than was asked");
+    }
+    return fail(FailureKind::kReplayDiffers,
+                fmt::format("exchange {} of {} was asked otherwise: {} (recorded, asked)", number, path_,
+                            difference(exchanges_[at].request, asked)),
+                "record again with the provider itself");
+  }
+
   std::string path_;
   std::vector<Exchange> exchanges_;
-  size_t next_ = 0;
+  std::vector<bool> used_;
   std::mutex mutex_;
 };
 

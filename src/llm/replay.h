@@ -1,5 +1,5 @@
-// The two providers that ask nobody. Replay: the exchanges of a transcript, in order; a request that is not
-// the recorded one is a failure that says at which exchange and where it differs. None: asking is a failure.
+// The two providers that ask nobody. Replay: the exchanges of a transcript, each once; a request that is none of
+// them is a failure that says where it differs from the next. None: asking is a failure.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,4 @@
 // Events and experience as JSON, and read again.
-#include <cmath>
-
 #include "base/json_fields.h"
 #include "search/event.h"
 #include "search/memory.h"
@@ -12,21 +10,15 @@ using Json = nlohmann::json;
 
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Json json_of(double number) {
-  if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  return number;
-}
-
 Json json_of(const Proposal& p) {
-  return {{"state", p.state}, {"idea", p.idea}, {"priority", json_of(p.priority)}};
+  return {{"state", p.state}, {"idea", p.idea}, {"priority", json_real(p.priority)}};
 }
 
 Json json_of(const Outcome& o) {
   return {{"works", o.works},
-          {"seconds", json_of(o.seconds)},
-          {"spread", json_of(o.spread)},
-          {"joules", json_of(o.joules)},
+          {"seconds", json_real(o.seconds)},
+          {"spread", json_real(o.spread)},
+          {"joules", json_real(o.joules)},
           {"learned", o.learned},
           {"made", o.made}};
 }
@@ -97,7 +89,7 @@ std::string experience_json(const Experience& e) {
   return line_of({{"tried", e.tried},
                   {"worked", e.worked},
                   {"faster", e.faster},
-                  {"gain", json_of(e.gain)},
+                  {"gain", json_real(e.gain)},
                   {"remarks", e.remarks}});
 }
 
