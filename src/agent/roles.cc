@@ -25,7 +25,7 @@ std::string cut(std::string text, size_t most) {
 }
 
 std::string kernel_block(const std::string& source) { return fenced(numbered(source), "text"); }
-std::string data(const std::string& text, size_t most = kMostPage) { return text.empty() ? "" : fenced(cut(text, most), "text"); }
+std::string as_data(const std::string& text, size_t most = kMostPage) { return text.empty() ? "" : fenced(cut(text, most), "text"); }
 
 // The last block of JSON in an answer, or the whole answer.
 nlohmann::json json_in(const std::string& answer) {
@@ -117,8 +117,8 @@ Result<Roles::Said> Roles::answer(const std::string& question, const std::functi
 
 Result<std::vector<Idea>> Roles::plan(const Subject& subject, const std::string& tried, const std::string& remembered, int count) const {
   const std::string question = render(
-      "planner", {{"problem", problem_}, {"times", subject.times}, {"revision", revision_of(subject.source)}, {"kernel", kernel_block(subject.source)}, {"verdict", data(subject.verdict)},
-                  {"profile", data(subject.profile)}, {"tried", tried}, {"remembered", remembered}, {"class", std::string(name_of(class_))},
+      "planner", {{"problem", problem_}, {"times", subject.times}, {"revision", revision_of(subject.source)}, {"kernel", kernel_block(subject.source)}, {"verdict", as_data(subject.verdict)},
+                  {"profile", as_data(subject.profile)}, {"tried", tried}, {"remembered", remembered}, {"class", std::string(name_of(class_))},
                   {"guide", std::string(prompt_file(fmt::format("class/{}", name_of(class_))))}, {"count", std::to_string(count)}});
   std::vector<Idea> ideas;
   KW_TRY_VOID(answer(question, [&](const std::string& text) {
@@ -149,7 +149,7 @@ Result<Roles::Written> Roles::code(const Subject& subject, const Idea& idea) con
                                                {"how", idea.how.empty() ? kFirst : idea.how}}),
                        "");
   const std::string revision = revision_of(subject.source);
-  return kernel_from(render("coder", {{"problem", problem_}, {"revision", revision}, {"kernel", kernel_block(subject.source)}, {"profile", data(subject.profile)}, {"idea", idea.idea},
+  return kernel_from(render("coder", {{"problem", problem_}, {"revision", revision}, {"kernel", kernel_block(subject.source)}, {"profile", as_data(subject.profile)}, {"idea", idea.idea},
                                       {"how", idea.how}, {"form", render("form", {{"revision", revision}})}}),
                      subject.source);
 }
@@ -159,14 +159,14 @@ Result<std::string> Roles::diagnose(const Subject& subject, const Idea& idea, co
   for (const Attempt& each : attempts) before += fmt::format("- {}\n  After that: {}\n", cut(each.suggestion, kMostWords), each.result);
   KW_TRY(const Said said,
          answer(render("debugger", {{"problem", problem_}, {"revision", revision_of(subject.source)}, {"kernel", kernel_block(subject.source)}, {"idea", idea.idea}, {"how", idea.how},
-                                    {"verdict", data(subject.verdict)}, {"attempts", data(before)}, {"guide", std::string(prompt_file("debug_cuda"))}, {"learned", data(learned)}}),
+                                    {"verdict", as_data(subject.verdict)}, {"attempts", as_data(before)}, {"guide", std::string(prompt_file("debug_cuda"))}, {"learned", as_data(learned)}}),
                 [](const std::string& text) { return text.empty() ? "it is empty" : ""; }));
   return cut(said.text, kMostSuggestion);
 }
 
 Result<Roles::Written> Roles::repair(const Subject& subject, const Idea& idea, const std::string& suggestion) const {
   const std::string revision = revision_of(subject.source);
-  return kernel_from(render("repair", {{"revision", revision}, {"kernel", kernel_block(subject.source)}, {"verdict", data(subject.verdict)}, {"suggestion", data(suggestion)}, {"idea", idea.idea},
+  return kernel_from(render("repair", {{"revision", revision}, {"kernel", kernel_block(subject.source)}, {"verdict", as_data(subject.verdict)}, {"suggestion", as_data(suggestion)}, {"idea", idea.idea},
                                        {"form", render("form", {{"revision", revision}})}}),
                      subject.source);
 }
