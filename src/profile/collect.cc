@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "problem/inputs.h"
 #include "profile/ncu.h"
+#include "profile/roofline.h"
 #include "profile/scale.h"
 #include "profile/shorten.h"
 #include "toolchain/arguments.h"
@@ -257,30 +258,6 @@ void read_counters(Subject& subject, const plan::Plan& plan, const Options& opti
   if (!reading.why_not.empty()) subject.notes.push_back("no counters of the GPU: " + reading.why_not);
   else if (reading.launches < subject.launches) subject.notes.push_back(fmt::format("the GPU's counters are of {} of the {} launches", reading.launches, subject.launches));
   if (!reading.without.empty()) subject.notes.push_back(fmt::format("ncu has no numbers for {}", fmt::join(reading.without, ", ")));
-}
-
-// What a node's values are kept in, as far as the reference says: through what only moves them.
-std::optional<tensor::DType> dtype_of(const problem::Problem& problem, problem::NodeId id) {
-  for (;;) {
-    const problem::Node& node = problem.graph.nodes[static_cast<size_t>(id)];
-    if (node.dtype) return node.dtype;
-    if (node.op == problem::Op::kInput) return problem.inputs[static_cast<size_t>(node.input)].dtype;
-    if (problem::op_group(node.op) != problem::OpGroup::kMove || node.operands.size() != 1) return std::nullopt;
-    id = node.operands.front();
-  }
-}
-
-std::optional<tensor::DType> matmul_dtype(const problem::Problem& problem, const problem::Cost& cost) {
-  if (cost.matmul_operations < 0.5 * cost.operations || cost.operations <= 0) return std::nullopt;
-  std::optional<tensor::DType> widest;
-  for (const problem::Node& node : problem.graph.nodes) {
-    if (node.op != problem::Op::kMatmul && node.op != problem::Op::kConv && node.op != problem::Op::kConvTranspose) continue;
-    for (size_t i = 0; i < 2 && i < node.operands.size(); ++i) {
-      const auto dtype = dtype_of(problem, node.operands[i]);
-      if (dtype && (!widest || tensor::bits_of(*dtype) > tensor::bits_of(*widest))) widest = dtype;
-    }
-  }
-  return widest;
 }
 
 }  // namespace

@@ -161,6 +161,12 @@ TEST(Roofline, MeasuredPeaksTakeThePlaceOfSpecifiedOnes) {
   EXPECT_EQ(r.bytes_measured_on, "an A100");
   EXPECT_EQ(r.operations_measured_on, "") << "it has no rate of fp32";
   EXPECT_EQ(r.bytes_per_second, 1800e9) << "of the best size";
+  const auto by_problem = roofline(problem, *problem.find_workload("large"), a100());
+  ASSERT_TRUE(by_problem);
+  EXPECT_EQ(by_problem->bytes_per_second, a100().part.dram_gbps * 1e9) << "without a candidate, as specified";
+  EXPECT_EQ(by_problem->operations, r.operations);
+  EXPECT_EQ(by_problem->needed_bytes, subject.cost.needed_bytes);
+  EXPECT_FALSE(by_problem->by_counters);
   EXPECT_DOUBLE_EQ(r.compute_seconds, r.operations / 19.5e12) << "what was not measured is as specified";
   subject.matmul_dtype = tensor::DType::kF16;
   subject.cost.operations = subject.cost.matmul_operations = 1e12;

@@ -29,6 +29,17 @@ Class class_by_counters(const Subject& subject, Time::Resource& bound) {
   return class_of(memory, compute, std::max({sum[Time::kLatency], sum[Time::kStarts], launches}));
 }
 
+// What a node's values are kept in, as far as the reference says: through what only moves them.
+std::optional<tensor::DType> dtype_of(const problem::Problem& problem, problem::NodeId id) {
+  for (;;) {
+    const problem::Node& node = problem.graph.nodes[static_cast<size_t>(id)];
+    if (node.dtype) return node.dtype;
+    if (node.op == problem::Op::kInput) return problem.inputs[static_cast<size_t>(node.input)].dtype;
+    if (problem::op_group(node.op) != problem::OpGroup::kMove || node.operands.size() != 1) return std::nullopt;
+    id = node.operands.front();
+  }
+}
+
 // Over the time of all kernels. Both far below their peaks: what takes the time is waiting.
 std::optional<Class> class_by_gpu(const Subject& subject, Roofline& out) {
   constexpr double kIdle = 0.4, kClear = 1.5;
@@ -48,6 +59,19 @@ std::optional<Class> class_by_gpu(const Subject& subject, Roofline& out) {
 }
 
 }  // namespace
+
+std::optional<tensor::DType> matmul_dtype(const problem::Problem& problem, const problem::Cost& cost) {
+  if (cost.matmul_operations < 0.5 * cost.operations || cost.operations <= 0) return std::nullopt;
+  std::optional<tensor::DType> widest;
+  for (const problem::Node& node : problem.graph.nodes) {
+    if (node.op != problem::Op::kMatmul && node.op != problem::Op::kConv && node.op != problem::Op::kConvTranspose) continue;
+    for (size_t i = 0; i < 2 && i < node.operands.size(); ++i) {
+      const auto dtype = dtype_of(problem, node.operands[i]);
+      if (dtype && (!widest || tensor::bits_of(*dtype) > tensor::bits_of(*widest))) widest = dtype;
+    }
+  }
+  return widest;
+}
 
 std::string_view name_of(Class each) {
   switch (each) {
@@ -78,6 +102,7 @@ Roofline roofline(const Subject& subject, const std::optional<device::Calibratio
     return rate != nullptr ? Peak{rate->median, true} : Peak{specified, false};
   };
   out.bytes = subject.cost.input_bytes + subject.cost.output_bytes;
+  out.needed_bytes = subject.cost.needed_bytes;
   out.operations = subject.cost.operations;
   out.matmul_operations = subject.cost.matmul_operations;
   const Peak dram = peak("DRAM read", part.dram_gbps * 1e9);
@@ -109,6 +134,17 @@ Roofline roofline(const Subject& subject, const std::optional<device::Calibratio
                                name_of(out.by_problem), name_of(*out.by_counters), out.why_by_counters());
   }
   return out;
+}
+
+Result<Roofline> roofline(const problem::Problem& problem, const problem::Workload& workload, const arch::Target& target) {
+  Subject subject;
+  subject.problem = &problem;
+  subject.target = &target;
+  subject.workload = workload;
+  subject.uncounted = "no candidate";
+  KW_TRY(subject.cost, problem::cost_of(problem, workload));
+  subject.matmul_dtype = matmul_dtype(problem, subject.cost);
+  return roofline(subject);
 }
 
 }  // namespace kw::profile

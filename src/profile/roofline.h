@@ -26,6 +26,7 @@ std::string_view name_of(Class each);   // "memory-bound"
 
 struct Roofline {
   double bytes = 0, operations = 0, matmul_operations = 0;
+  double needed_bytes = 0;           // of `bytes`: what no implementation can leave alone
   double bytes_per_second = 0, operations_per_second = 0;   // operations: harmonic mean of what each kind of them may use
   std::string bytes_measured_on, operations_measured_on;    // the device that each of them is measured on, wholly; empty: as specified
   std::string peak;                  // what the operations run on: "fp32", "tensor cores, f16"
@@ -42,5 +43,10 @@ struct Roofline {
 };
 
 Roofline roofline(const Subject& subject, const std::optional<device::Calibration>& measured = std::nullopt);
+// By the problem alone, at the specified rates: there is no candidate. Errors: sizes that cannot be.
+Result<Roofline> roofline(const problem::Problem& problem, const problem::Workload& workload, const arch::Target& target);
+
+// Of the operands, where most operations are those of matrix products.
+std::optional<tensor::DType> matmul_dtype(const problem::Problem& problem, const problem::Cost& cost);
 
 }  // namespace kw::profile
