@@ -144,7 +144,7 @@ Result<search::Outcome> ModelSpace::evaluate(const search::Assignment& assignmen
 Result<search::Outcome> ModelSpace::refine(const Step& step, const std::string& parent) {
   KW_TRY(const Subject subject, subject_of(parent, step.depth));
   KW_TRY(Roles::Written written, roles_.code(subject, step.idea));
-  std::vector<Attempt> attempts;
+  std::vector<Repair> attempts;
   std::string fault;   // of the attempt before
   search::Outcome none;
   while (true) {

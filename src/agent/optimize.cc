@@ -227,11 +227,15 @@ Result<int64_t> begin(SharedStore& shared, Settings settings, const std::string&
   });
 }
 
+Result<Settings> settings_of(const store::RunRow& run) {
+  if (run.kind != kKind) return fail(ErrorCode::kInvalid, "run {} is no optimisation: its kind is '{}'", run.id, run.kind);
+  return settings_from(run.options);
+}
+
 Result<Settings> claim(SharedStore& shared, int64_t run) {
   return shared.with([&](store::Store& store) -> Result<Settings> {
     KW_TRY(const store::RunRow row, store.run(run));
-    if (row.kind != kKind) return fail(ErrorCode::kInvalid, "run {} is no optimisation: its kind is '{}'", run, row.kind);
-    KW_TRY(Settings settings, settings_from(row.options));
+    KW_TRY(Settings settings, settings_of(row));
     KW_TRY_VOID(store.claim(run));
     return settings;
   });

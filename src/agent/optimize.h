@@ -46,6 +46,8 @@ struct Settings {
 std::string settings_json(const Settings& settings);
 // kInvalid: what is wrong. Any text.
 Result<Settings> settings_from(std::string_view json);
+// kInvalid: the run is no optimisation.
+Result<Settings> settings_of(const store::RunRow& run);
 
 struct Step {
   search::Evaluated what;

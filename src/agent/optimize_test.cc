@@ -236,8 +236,8 @@ TEST_F(Optimize, AKernelDoesNotEndTheReportsDiff) {
   ASSERT_TRUE(run);
   ASSERT_TRUE(go_on(at->shared, *run, formula));
   const std::string text = *report(at->shared, *run);
-  EXPECT_NE(text.find("\n````````diff\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n````````\n\n## What was tried"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n``````diff\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n``````\n\n## What was tried"), std::string::npos) << text;
 }
 
 TEST_F(Optimize, NothingRightIsSaid) {

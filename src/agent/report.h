@@ -1,23 +1,21 @@
-// What a run found, for people: Markdown. A function of what the store holds, so it can be had again, and of a run that goes on.
+// What a run found, for people. A function of what the store holds, so it can be had again, and of a run that goes on.
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "agent/optimize.h"
+#include "agent/report_data.h"
 
 namespace kw::agent {
 
-struct Best {
-  search::NodeId node = search::kRoot;
-  std::string source;
-  bool works = false;     // false: nothing that was tried is right
-  double gain = 1;        // the start's time over its own; 1 where the start has none
-  profile::Grade grade = profile::Grade::kEstimated;   // of that
-};
+enum class Form : uint8_t { kMarkdown, kHtml };
+Form form_of(std::string_view file_name);   // HTML's when it ends in .html, in any case of letters
+
 Result<Best> best_of_run(SharedStore& store, int64_t run);
 
-Result<std::string> report(SharedStore& store, int64_t run);
+// Errors: report_data()'s.
+Result<std::string> report(SharedStore& store, int64_t run, Form form = Form::kMarkdown);
 
-std::string duration_text(double seconds);   // "12.3 us"
+std::string written(const ReportData& data, Form form);
 
 }  // namespace kw::agent

@@ -154,9 +154,9 @@ Result<Roles::Written> Roles::code(const Subject& subject, const Idea& idea) con
                      subject.source);
 }
 
-Result<std::string> Roles::diagnose(const Subject& subject, const Idea& idea, const std::vector<Attempt>& attempts, const std::string& learned) const {
+Result<std::string> Roles::diagnose(const Subject& subject, const Idea& idea, const std::vector<Repair>& attempts, const std::string& learned) const {
   std::string before;
-  for (const Attempt& each : attempts) before += fmt::format("- {}\n  After that: {}\n", cut(each.suggestion, kMostWords), each.result);
+  for (const Repair& each : attempts) before += fmt::format("- {}\n  After that: {}\n", cut(each.suggestion, kMostWords), each.result);
   KW_TRY(const Said said,
          answer(render("debugger", {{"problem", problem_}, {"revision", revision_of(subject.source)}, {"kernel", kernel_block(subject.source)}, {"idea", idea.idea}, {"how", idea.how},
                                     {"verdict", as_data(subject.verdict)}, {"attempts", as_data(before)}, {"guide", std::string(prompt_file("debug_cuda"))}, {"learned", as_data(learned)}}),

@@ -59,7 +59,7 @@ struct Review {
 };
 
 // What is remembered of a repair that failed.
-struct Attempt {
+struct Repair {
   std::string suggestion, result;
 };
 
@@ -76,7 +76,7 @@ class Roles {
   };
   Result<Written> code(const Subject& subject, const Idea& idea) const;
   // Empty: the model does not say.
-  Result<std::string> diagnose(const Subject& subject, const Idea& idea, const std::vector<Attempt>& attempts, const std::string& learned) const;
+  Result<std::string> diagnose(const Subject& subject, const Idea& idea, const std::vector<Repair>& attempts, const std::string& learned) const;
   Result<Written> repair(const Subject& subject, const Idea& idea, const std::string& suggestion) const;
   Result<Review> review(const std::string& diff, const Idea& idea, const std::string& gain) const;
 

@@ -188,8 +188,9 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     error.notes.push_back(fmt::format("nothing is lost: `kw optimize --resume {}` goes on, `kw run show {}` shows what there is", run, run));
     return fail(std::move(error));
   }
-  KW_TRY(const agent::Best best, agent::best_of_run(shared, run));
-  KW_TRY(const std::string report, agent::report(shared, run));
+  KW_TRY(const agent::ReportData data, agent::report_data(shared, run));
+  const agent::Best& best = data.best;
+  const std::string report = agent::written(data, agent::form_of(invocation.text("report")));
   if (invocation.has("out") && best.works) KW_TRY_VOID(write_file(invocation.text("out"), best.source));
   if (invocation.has("report")) KW_TRY_VOID(write_file(invocation.text("report"), report));
   else output.out(report);
@@ -234,7 +235,7 @@ Command optimize_command() {
            {"at-once", ArgumentKind::kInteger, false, false, "1", "candidates that are judged at the same time", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "of the search and of the judge; default: a fresh one", {}},
            {"out", ArgumentKind::kPath, false, false, "", "write the best kernel here", {}},
-           {"report", ArgumentKind::kPath, false, false, "", "write the report here (Markdown) instead of printing it", {}},
+           {"report", ArgumentKind::kPath, false, false, "", "write the report here instead of printing it: HTML when the name ends in .html, else Markdown", {}},
            {"store", ArgumentKind::kPath, false, false, "", "the folder of runs; default: $KW_STORE, or in the user's data folder", {}}},
           optimize,
           true,

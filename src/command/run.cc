@@ -147,6 +147,16 @@ Result<int> show(const Invocation& invocation, const Output& output) {
   return 0;
 }
 
+Result<int> report(const Invocation& invocation, const Output& output) {
+  const std::string out = invocation.text("out");
+  KW_TRY(store::Store store, open_existing_store(invocation));
+  agent::SharedStore shared(store);
+  KW_TRY(const std::string text, agent::report(shared, static_cast<int64_t>(invocation.integer("run")), agent::form_of(out)));
+  if (invocation.has("out")) KW_TRY_VOID(write_file(out, text));
+  else output.out(text);
+  return 0;
+}
+
 Result<int> export_one(const Invocation& invocation, const Output& output) {
   const std::string out = invocation.text("out");
   KW_TRY(store::Store store, open_existing_store(invocation));
@@ -190,6 +200,14 @@ std::vector<Command> run_commands() {
        "A node's verdict is its last one; where there is none, the state of the node stands in its place.",
        {run, store},
        show},
+      {{"run", "report"},
+       "write the report of a search for a faster kernel, as `kw optimize` does at its end",
+       "From the store, whenever it is wanted; of a search that goes on, as far as it is. The store stays as it is.\n"
+       "Example: kw run report 3 --out report.html",
+       {run,
+        {"out", ArgumentKind::kPath, false, false, "", "the file to write, HTML when its name ends in .html; default: Markdown on stdout", {}},
+        store},
+       report},
       {{"run", "export"},
        "write a run to a folder or a .tar: run.json and the files that it names",
        "docs/formats/store.md has the format. Exit code 1: some objects are missing or damaged; the rest is "

@@ -1,8 +1,9 @@
-// kw run list, show and export, on stores made here.
+// kw run list, show, report and export, on stores made here.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "agent/optimize.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/tar.h"
@@ -117,6 +118,30 @@ TEST_F(RunCommand, ExportSaysWhatIsMissing) {
   std::filesystem::remove(place + "/objects/" + hash_hex("kernel"));
   EXPECT_EQ(run({"run", "export"}, {{"run", id}, {"out", folder / "run.tar"}}), 1);
   EXPECT_NE(notes.find(hash_hex("kernel")), std::string::npos);
+}
+
+TEST_F(RunCommand, ReportsOfASearchAreWrittenAgain) {
+  const std::string other = std::to_string(sample());
+  std::string id;
+  {
+    auto store = *store::Store::open(place);
+    agent::SharedStore shared(store);
+    agent::Settings settings;
+    settings.problem_file = settings.kernel_file = "p";
+    id = std::to_string(*agent::begin(shared, settings, "a problem", "constexpr int kThreads = 64;  // tune: 64 128\n"));
+  }
+  EXPECT_EQ(run({"run", "report"}, {{"run", id}}), 0) << notes;
+  EXPECT_NE(out.find("# p: nothing that was tried is right"), std::string::npos) << out;
+  EXPECT_NE(out.find("0 of 16 candidates evaluated so far"), std::string::npos) << "it goes on";
+  const std::string text = out;
+  EXPECT_EQ(run({"run", "report"}, {{"run", id}, {"out", folder / "r.md"}}), 0) << notes;
+  EXPECT_EQ(out, "");
+  EXPECT_EQ(*read_file(folder / "r.md"), text);
+  EXPECT_EQ(run({"run", "report"}, {{"run", id}, {"out", folder / "r.HTML"}}), 0) << notes;
+  EXPECT_TRUE(read_file(folder / "r.HTML")->starts_with("<!doctype html>"));
+  EXPECT_EQ(run({"run", "report"}, {{"run", other}}), 2);
+  EXPECT_NE(notes.find("no optimisation"), std::string::npos) << notes;
+  EXPECT_EQ(run({"run", "report"}, {{"run", "99"}}), 2);
 }
 
 }  // namespace
