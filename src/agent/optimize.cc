@@ -58,6 +58,21 @@ struct ModelParts {
   std::unique_ptr<ModelSpace> space;
 };
 
+// The search's environment, with word to whoever watches.
+class Announced final : public search::Environment {
+ public:
+  Announced(search::Environment& inner, const Watch& watch) : inner_(inner), watch_(watch) {}
+  Result<std::vector<search::Proposal>> propose(const search::Situation& situation) override { return inner_.propose(situation); }
+  Result<search::Outcome> evaluate(const search::Assignment& assignment) override {
+    if (watch_.begins) watch_.begins(assignment);
+    return inner_.evaluate(assignment);
+  }
+
+ private:
+  search::Environment& inner_;
+  const Watch& watch_;
+};
+
 class Runner {
  public:
   Runner(SharedStore& store, int64_t run, const Settings& settings, const Watch& watch, KnownEvaluations& evaluations)
@@ -99,7 +114,7 @@ class Runner {
       return watch_.stop && watch_.stop();
     };
     hooks.record = [this](const search::Event& event) { return record(event); };
-    search::Environment& space = model_.space ? static_cast<search::Environment&>(*model_.space) : space_;
+    Announced space(model_.space ? static_cast<search::Environment&>(*model_.space) : space_, watch_);
     const Result<search::Found> found = search::run(space, *recorded.root, options, model_.before.ideas, recorded.events, hooks);
     if (!found) {
       const auto failed = model_.exchanges ? model_.exchanges->failed() : std::nullopt;
@@ -120,13 +135,14 @@ class Runner {
 
   Result<search::Root> start() {
     KW_TRY(const std::string source, object(settings_.kernel));
+    search::Evaluated what;
+    what.proposal = {settings_.kernel, "the start", 0.5};
+    if (watch_.begins) watch_.begins({0, what.node, what.parent, what.proposal});
     Evaluation evaluation;
     evaluation.name = "no kernel";
     if (!source.empty()) {
       KW_TRY(evaluation, evaluations_.of(source));
     }
-    search::Evaluated what;
-    what.proposal = {settings_.kernel, "the start", 0.5};
     what.outcome = evaluation.outcome;
     what.outcome.made = settings_.kernel;
     KW_TRY_VOID(add(what, evaluation, {run_, 0, kRootEvent, search::event_json({0, what})}));

@@ -56,6 +56,7 @@ struct Step {
 struct Watch {
   std::function<bool()> stop;                 // true: what is in flight is waited for, and no more begun
   std::function<void(const Step&)> evaluated; // of each, the start (node 0) too; not of those of an earlier life
+  std::function<void(const search::Assignment&)> begins = {};   // before each is evaluated, in the thread that does it
 };
 
 // The model that a run asks.

@@ -93,10 +93,15 @@ TEST_F(Optimize, FindsTheBestAndRecordsHow) {
   const auto at = place("store");
   const auto run = begin(at->shared, settings_, "the problem", kSource);
   ASSERT_TRUE(run) << format_error(run.error());
-  int seen = 0;
+  int seen = 0, begun = 0;
   const auto found = go_on(at->shared, *run, formula, {.stop = {}, .evaluated = [&](const Step& step) {
                                                          EXPECT_EQ(step.what.node, static_cast<search::NodeId>(seen++));
                                                          EXPECT_FALSE(step.evaluation.name.empty());
+                                                       },
+                                                       .begins = [&](const search::Assignment& what) {
+                                                         EXPECT_EQ(what.node, static_cast<search::NodeId>(begun++));
+                                                         EXPECT_EQ(begun, seen + 1) << "before it, one at a time";
+                                                         EXPECT_FALSE(what.proposal.idea.empty());
                                                        }});
   ASSERT_TRUE(found) << format_error(found.error());
   const auto best = best_of_run(at->shared, *run);
@@ -109,6 +114,7 @@ TEST_F(Optimize, FindsTheBestAndRecordsHow) {
   EXPECT_EQ(rows.nodes.size(), 25u);
   EXPECT_EQ(rows.verdicts.size(), 25u);
   EXPECT_EQ(seen, 25);
+  EXPECT_EQ(begun, 25);
   EXPECT_EQ(at->store.run(*run)->state, store::RunState::kFinished);
   const std::string text = *report(at->shared, *run);
   for (const char* part : {"6.00 times as fast, by estimate: no GPU was used", "| large | 6 us | 1 us | 6.00 |", "-constexpr int kThreads = 64;", "+constexpr int kThreads = 256;",

@@ -92,4 +92,27 @@ std::string printable_text(std::string_view text) {
   return out;
 }
 
+std::string one_line(std::string_view given, size_t columns) {
+  constexpr size_t kDots = 3;
+  const std::string text = printable_text(given);
+  std::string out;
+  size_t width = 0, fits = 0;   // fits: bytes of `out` beside which there is room for the dots
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    uint32_t point = length == 1 ? first : first & (0x7fu >> length);
+    for (size_t i = 1; i < length; ++i) point = point << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fu);
+    const bool turns = point == 0x061c || point == 0x200e || point == 0x200f || (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+    const bool ends = point == 0x2028 || point == 0x2029;
+    width += point >= 0x1100 && !turns && !ends ? 2 : 1;
+    if (width > columns) return columns < kDots ? out : out.substr(0, fits) + "...";
+    if (point < 0x20 || ends) out += ' ';
+    else if (turns) out += '?';
+    else out += text.substr(at, length);
+    if (width + kDots <= columns) fits = out.size();
+    at += length;
+  }
+  return out;
+}
+
 }  // namespace kw

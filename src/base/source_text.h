@@ -18,6 +18,11 @@ std::string excerpt(std::string_view text, uint32_t line, std::string_view inden
 // Line `line` of `text` (from 1) without the blanks around it; empty when there is none.
 std::string trimmed_line(std::string_view text, uint32_t line);
 
+// `text` in one line of at most `columns` columns of a terminal, whatever a program or a language model wrote: without line ends, control
+// characters, and those that turn the direction of writing; what is cut ends in "...". Characters from U+1100 on, of which many
+// are wide, count as two columns.
+std::string one_line(std::string_view text, size_t columns = 60);
+
 // `text` as valid UTF-8 without control characters but line ends and tabs: what is neither becomes "?", byte by byte.
 std::string printable_text(std::string_view text);
 

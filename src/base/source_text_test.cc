@@ -43,5 +43,19 @@ TEST(PrintableText, KeepsTextAndReplacesWhatIsNone) {
   EXPECT_EQ(printable_text("\xc2\x85"), "??");                    // a control character of two bytes
 }
 
+TEST(OneLine, IsNeverWider) {
+  EXPECT_EQ(one_line("short"), "short");
+  EXPECT_EQ(one_line("two\nlines\tand \x1b[2J"), "two lines and ?[2J");
+  EXPECT_EQ(one_line("12345", 5), "12345");
+  EXPECT_EQ(one_line("123456", 5), "12...");
+  EXPECT_EQ(one_line("123456", 2), "12");
+  EXPECT_EQ(one_line("123456", 0), "");
+  EXPECT_EQ(one_line("\xc3\xa4\xc3\xb6\xc3\xbc", 3), "\xc3\xa4\xc3\xb6\xc3\xbc");
+  EXPECT_EQ(one_line("\xe6\xbc\xa2\xe5\xad\x97", 4), "\xe6\xbc\xa2\xe5\xad\x97") << "two columns each";
+  EXPECT_EQ(one_line("\xe6\xbc\xa2\xe5\xad\x97\xe5\xad\x97", 5), "\xe6\xbc\xa2...");
+  EXPECT_EQ(one_line("a\xe2\x80\xae" "b\xe2\x81\xa6\xe2\x80\xa9"), "a?b? ");
+  EXPECT_EQ(one_line("\xf0\x9f\x98\x80\xff", 3), "\xf0\x9f\x98\x80?");
+}
+
 }  // namespace
 }  // namespace kw

@@ -2,12 +2,14 @@
 // Exit codes: what the command says (0, 1, 3); 2 for input that could not be used; 4 for a bug of ours.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <map>
@@ -61,6 +63,21 @@ void occupy_closed_descriptors() {
   }
 }
 
+// NO_COLOR (no-color.org) is taken for the wish to have lines without any escape sequence.
+bool can_rewrite_stderr() {
+  const char *terminal = std::getenv("TERM"), *plain = std::getenv("NO_COLOR");
+  return isatty(STDERR_FILENO) == 1 && terminal != nullptr && *terminal != '\0' && std::strcmp(terminal, "dumb") != 0 && (plain == nullptr || *plain == '\0');
+}
+
+kw::command::Extent extent_of_stderr() {
+  kw::command::Extent out;
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return out;
+  if (size.ws_col > 0) out.columns = size.ws_col;
+  if (size.ws_row > 0) out.rows = size.ws_row;
+  return out;
+}
+
 int unwritten = 0;   // errno of the first write to stdout that failed
 
 void say(std::string_view text) {
@@ -100,7 +117,8 @@ int run(const Command& command, Parsed& parsed) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
   };
-  output.live = isatty(STDERR_FILENO) == 1;
+  output.live = can_rewrite_stderr();
+  output.extent = extent_of_stderr;
   const kw::cli::StopRequest stop(command.stops_when_asked);
   output.stop = stop.flag();
   auto code = command.run(*invocation, output);

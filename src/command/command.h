@@ -48,11 +48,16 @@ struct Invocation {
   bool has(std::string_view name) const;
 };
 
+struct Extent {
+  size_t columns = 80, rows = 24;
+};
+
 struct Output {
   std::function<void(std::string_view)> out;   // the answer
   std::function<void(std::string_view)> note;  // progress, for people
-  bool live = false;                           // notes may be rewritten in place (a terminal)
+  bool live = false;                           // notes may be rewritten in place (a terminal that can, and whose user does not forbid it)
   const std::atomic<bool>* stop = nullptr;     // of commands that stop when asked: set when the user interrupts
+  std::function<Extent()> extent = {};         // where `live`: of the terminal, now
 };
 
 struct Command {

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/source_text.h"
 #include "command/command.h"
+#include "command/optimize_view.h"
 #include "command/stored_runs.h"
 #include "device/calibration.h"
 #include "device/device_process.h"
@@ -66,9 +67,9 @@ Result<agent::ModelSettings> model_settings(const Invocation& invocation) {
   agent::ModelSettings model;
   model.spec = invocation.text("llm");
   if (model.spec == "none") model.spec.clear();
-  for (const char* name : {"tokens", "money", "wall", "price-in", "price-out", "transcript", "profile-after"})
+  for (const char* name : {"tokens", "money", "wall", "price-in", "price-out", "transcript", "feedback", "profile-after"})
     if (model.spec.empty() && invocation.has(name)) return fail(ErrorCode::kInvalid, "--{} is about a model, and none is asked: name one with --llm", name);
-  model.feedback = invocation.text("feedback");
+  if (invocation.has("feedback")) model.feedback = invocation.text("feedback");
   model.fixes = static_cast<int>(std::min<uint64_t>(invocation.integer("fixes"), 100));
   if (invocation.has("profile-after")) model.profile_after = static_cast<int>(std::min<uint64_t>(invocation.integer("profile-after"), 1000));
   model.max_output_tokens = invocation.integer("max-output");
@@ -121,27 +122,6 @@ Status check_places(const Invocation& invocation) {
   return {};
 }
 
-// One line for each candidate: what was changed, what became of it, how it stands to the start.
-class Lines {
- public:
-  Lines(const Output& output, uint64_t evaluations) : output_(output), evaluations_(evaluations) {}
-  void show(const agent::Step& step) {
-    const search::Outcome& outcome = step.what.outcome;
-    const bool start = step.what.node == search::kRoot;
-    if (start && outcome.works) start_ = outcome.seconds;
-    if (outcome.works && (best_ == 0 || outcome.seconds < best_)) best_ = outcome.seconds;
-    std::string line = fmt::format("{:>3}/{}  {:<40} {:<20}", step.what.node, evaluations_, step.what.proposal.idea, step.evaluation.text());
-    if (outcome.works) line += fmt::format(" {:>10}", agent::duration_text(outcome.seconds));
-    if (outcome.works && start_ > 0 && !start) line += fmt::format("  {:.2f}x the start, best {:.2f}x", start_ / outcome.seconds, start_ / best_);
-    output_.note(line + "\n");
-  }
-
- private:
-  const Output& output_;
-  uint64_t evaluations_;
-  double start_ = 0, best_ = 0;
-};
-
 Result<int> optimize(const Invocation& invocation, const Output& output) {
   KW_TRY(const std::string folder, store_folder_of(invocation));
   const bool resumes = invocation.has("resume");
@@ -176,13 +156,16 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     access = access_to(*model, invocation, output);
   }
   output.note(fmt::format("run {} in {}: {}\n", run, printable_text(folder), settings.gpu ? "times are measured" : "no GPU is asked: times are estimates"));
-  Lines lines(output, settings.evaluations);
+  KW_TRY(const agent::ReportData before, agent::report_data(shared, run));
+  SearchProgress progress(output, before);
   agent::Watch watch;
   watch.stop = [&output] { return output.stop != nullptr && output.stop->load(); };
-  watch.evaluated = [&lines](const agent::Step& step) { lines.show(step); };
+  watch.begins = [&progress](const search::Assignment& what) { progress.begins(what); };
+  watch.evaluated = [&progress](const agent::Step& step) { progress.evaluated(step); };
   const size_t slash = settings.kernel_file.find_last_of('/');
   const std::string file_name = settings.kernel_file.substr(slash == std::string::npos ? 0 : slash + 1);
   const auto ending = agent::go_on(shared, run, agent::judge_and_estimate(problem, file_name, judge), watch, access);
+  progress.ended();
   if (!ending) {
     Error error = ending.error();
     error.notes.push_back(fmt::format("nothing is lost: `kw optimize --resume {}` goes on, `kw run show {}` shows what there is", run, run));
@@ -224,7 +207,7 @@ Command optimize_command() {
            {"wall", ArgumentKind::kReal, false, false, "", "seconds after which the model is asked nothing more", {}},
            {"max-output", ArgumentKind::kInteger, false, false, "32768", "tokens of one answer of the model at the most", {}},
            {"transcript", ArgumentKind::kPath, false, false, "", "append the exchanges to this file; --llm replay:FILE gives them again", {}},
-           {"feedback", ArgumentKind::kText, false, false, "advice", "what the model is shown of a kernel's speed", {"advice", "counters", "none"}},
+           {"feedback", ArgumentKind::kText, false, false, "", "what the model is shown of a kernel's speed; default: advice", {"advice", "counters", "none"}},
            {"profile-after", ArgumentKind::kInteger, false, false, "", "after how many changes it is shown that; default: by the class of the problem", {}},
            {"fixes", ArgumentKind::kInteger, false, false, "5", "repairs of one change at the most", {}},
            {"no-memory", ArgumentKind::kFlag, false, false, "", "the model is not told what earlier runs learned, nor are later ones of this", {}},

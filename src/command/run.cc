@@ -52,19 +52,6 @@ std::string state_of(const store::RunRow& run) {
   return "";
 }
 
-// One line of at most `most` characters, whatever a program or a language model wrote: nothing reaches the
-// terminal that moves its cursor.
-std::string one_line(const std::string& text, size_t most = 60) {
-  std::string out;
-  size_t characters = 0;
-  for (const char c : printable_text(text)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xC0) != 0x80 && ++characters > most) return out + "…";
-    out += byte < 0x20 || byte == 0x7f ? ' ' : c;
-  }
-  return out;
-}
-
 Result<int> list(const Invocation& invocation, const Output& output) {
   KW_TRY(store::Store store, open_existing_store(invocation));
   KW_TRY(const std::vector<store::RunRow> runs, store.runs());
