@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/folders_above.h"
+#include "base/installed.h"
 #include "base/source_text.h"
 #include "base/subprocess.h"
 
@@ -64,12 +65,10 @@ Result<PythonPlace> find_python() {
 }
 
 Result<std::string> find_python_package() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const fs::path& place : {program.parent_path() / "share/kernelwright/python", fs::path(KW_PYTHON_FOLDER)})
-    if (fs::exists(place / "kernelwright/worker.py", ignored)) return fs::canonical(place, ignored).string();
-  return fail(ErrorCode::kNotFound, "the package kernelwright is neither in {} nor in {}; install the program again",
-              (program.parent_path() / "share/kernelwright/python").string(), KW_PYTHON_FOLDER);
+  const std::string worker = "/kernelwright/worker.py";
+  KW_TRY(const std::string found, installed_or_built("share/kernelwright/python" + worker, KW_PYTHON_FOLDER + worker, "the package kernelwright",
+                                                     "install the program again"));
+  return fs::path(found).parent_path().parent_path().string();
 }
 
 std::vector<std::string> python_argv(const PythonPlace& place, const std::string& package, std::vector<std::string> arguments) {
