@@ -31,6 +31,7 @@ using kw::command::Command;
 struct Parsed {
   std::map<std::string, std::string> values;
   std::map<std::string, bool> flags;
+  std::map<std::string, std::vector<std::string>> lists;
   std::vector<std::string> rest;
   CLI::App* app = nullptr;
 };
@@ -47,6 +48,9 @@ void declare(CLI::App& app, const Command& command, Parsed& parsed) {
       if (command.arguments.size() == 1) app.set_help_flag();
     } else if (argument.kind == ArgumentKind::kFlag) {
       app.add_flag("--" + argument.name, parsed.flags[argument.name], help);
+    } else if (argument.repeated) {
+      // An option takes one value each time: what follows it may be a positional.
+      app.add_option((argument.positional ? "" : "--") + argument.name, parsed.lists[argument.name], help)->type_name("")->allow_extra_args(argument.positional);
     } else if (argument.positional) {
       app.add_option(argument.name, parsed.values[argument.name], help)->type_name("");
     } else {
@@ -101,10 +105,10 @@ int run(const Command& command, Parsed& parsed) {
   std::map<std::string, std::string> values;
   for (const Argument& argument : command.arguments) {
     const std::string option = (argument.positional ? "" : "--") + argument.name;
-    if (argument.kind == ArgumentKind::kRest || parsed.app->count(option) == 0) continue;
+    if (argument.repeated || argument.kind == ArgumentKind::kRest || parsed.app->count(option) == 0) continue;
     values[argument.name] = argument.kind == ArgumentKind::kFlag ? "1" : parsed.values[argument.name];
   }
-  auto invocation = kw::command::bind(command, std::move(values), parsed.app->remaining());
+  auto invocation = kw::command::bind(command, std::move(values), parsed.app->remaining(), parsed.lists);
   if (!invocation) return report(invocation.error());
   kw::command::Output output;
   kw::cli::Interruption interruption(command.works_in_temporary_folders, command.stops_when_asked);

@@ -32,6 +32,7 @@ std::vector<Command> make_table() {
   append(table, ptx_commands());
   table.push_back(nvcc_command());
   append(table, emu_commands());
+  append(table, code_commands());
   table.push_back(llm_ask_command());
   table.push_back(doctor_command());
   return table;
@@ -79,14 +80,32 @@ std::span<const Command> commands() {
   return table;
 }
 
-Result<Invocation> bind(const Command& command, std::map<std::string, std::string> values, std::vector<std::string> rest) {
+std::vector<std::string> Invocation::texts(std::string_view name) const {
+  const auto found = lists.find(std::string(name));
+  return found == lists.end() ? std::vector<std::string>() : found->second;
+}
+
+Result<Invocation> bind(const Command& command, std::map<std::string, std::string> values, std::vector<std::string> rest,
+                        std::map<std::string, std::vector<std::string>> lists) {
   Invocation out;
-  for (const auto& [name, value] : values) {
-    const bool known = std::any_of(command.arguments.begin(), command.arguments.end(),
-                                   [&name = name](const Argument& a) { return a.name == name; });
-    if (!known) return refuse(command, fmt::format("no argument is called '{}'", name), "leave it out");
-  }
+  const auto unknown = [&](const std::string& name, bool repeated) {
+    return std::none_of(command.arguments.begin(), command.arguments.end(),
+                        [&](const Argument& a) { return a.name == name && a.repeated == repeated; });
+  };
+  const auto refuse_unknown = [&](const std::string& name) { return refuse(command, fmt::format("no argument is called '{}'", name), "leave it out"); };
+  for (const auto& [name, value] : values)
+    if (unknown(name, false)) return refuse_unknown(name);
+  for (const auto& [name, list] : lists)
+    if (unknown(name, true)) return refuse_unknown(name);
   for (const Argument& argument : command.arguments) {
+    if (argument.repeated) {
+      std::vector<std::string>& list = lists[argument.name];
+      if (argument.required && list.empty()) return refuse(command, fmt::format("{} is missing", argument.name), argument.help);
+      if (argument.kind == ArgumentKind::kPath && std::any_of(list.begin(), list.end(), [](const std::string& path) { return path.empty(); }))
+        return refuse(command, fmt::format("{} is empty: a path is needed", argument.name), argument.help);
+      out.lists[argument.name] = std::move(list);
+      continue;
+    }
     if (argument.kind == ArgumentKind::kRest) {
       if (argument.required && rest.empty()) return refuse(command, fmt::format("{} is missing", argument.name), argument.help);
       out.rest = std::move(rest);

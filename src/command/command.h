@@ -36,13 +36,16 @@ struct Argument {
   std::string default_text;
   std::string help;
   std::vector<std::string> choices;
+  bool repeated = false;       // may be given several times; a positional takes all that stand there. Only kText and kPath
 };
 
 struct Invocation {
   std::map<std::string, std::string> values;  // given or default; a flag is "1"
+  std::map<std::string, std::vector<std::string>> lists;   // of arguments that are repeated, in order
   std::vector<std::string> rest;
   bool flag(std::string_view name) const;
   std::string text(std::string_view name) const;      // empty when absent
+  std::vector<std::string> texts(std::string_view name) const;   // of a repeated one; empty when absent
   uint64_t integer(std::string_view name, uint64_t otherwise = 0) const;
   double real(std::string_view name, double otherwise = 0) const;
   bool has(std::string_view name) const;
@@ -73,7 +76,8 @@ struct Command {
 std::span<const Command> commands();
 
 // Fills defaults and checks kinds, choices and required arguments. Errors name the argument and what it takes.
-Result<Invocation> bind(const Command& command, std::map<std::string, std::string> values, std::vector<std::string> rest);
+Result<Invocation> bind(const Command& command, std::map<std::string, std::string> values, std::vector<std::string> rest,
+                        std::map<std::string, std::vector<std::string>> lists = {});
 
 // The families of the table, one file each.
 Command asm_command();
@@ -89,6 +93,7 @@ Command problem_import_command();
 Command problem_torch_command();
 std::vector<Command> emu_commands();
 Command llm_ask_command();
+std::vector<Command> code_commands();
 std::vector<Command> run_commands();
 Command nvcc_command();
 std::vector<Command> ptx_commands();

@@ -44,6 +44,23 @@ TEST(Bind, EveryRefusalNamesTheArgument) {
   }
 }
 
+TEST(Bind, RepeatedArguments) {
+  const Command command{{"sample"},
+                        "a sample",
+                        "",
+                        {{"in", ArgumentKind::kPath, false, false, "", "where", {}, true}, {"words", ArgumentKind::kText, true, true, "", "what", {}, true}},
+                        nullptr};
+  const auto bound = bind(command, {}, {}, {{"words", {"a", "b"}}, {"in", {"x", "y"}}});
+  ASSERT_TRUE(bound.has_value());
+  EXPECT_EQ(bound->texts("words"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(bound->texts("in"), (std::vector<std::string>{"x", "y"}));
+  EXPECT_TRUE(bind(command, {}, {}, {{"words", {"a"}}})->texts("in").empty());
+  EXPECT_NE(bind(command, {}, {}).error().message.find("words is missing"), std::string::npos);
+  EXPECT_NE(bind(command, {}, {}, {{"words", {"a"}}, {"in", {""}}}).error().message.find("in is empty"), std::string::npos);
+  EXPECT_NE(bind(command, {}, {}, {{"words", {"a"}}, {"out", {"x"}}}).error().message.find("out"), std::string::npos);
+  EXPECT_FALSE(bind(command, {{"in", "x"}}, {}, {{"words", {"a"}}}).has_value());
+}
+
 TEST(Table, NamesAreUniqueAndHelpIsThere) {
   std::set<std::vector<std::string>> paths;
   for (const Command& command : commands()) {
