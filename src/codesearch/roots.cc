@@ -1,5 +1,6 @@
 #include "codesearch/roots.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 

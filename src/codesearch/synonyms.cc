@@ -1,5 +1,6 @@
 #include "codesearch/synonyms.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
