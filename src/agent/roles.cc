@@ -88,7 +88,7 @@ Result<std::string> kernel_of(std::string_view answer, std::string_view source) 
 Roles::Roles(Task task, AskModel ask, ModelTools tools) : task_(std::move(task)), class_(class_of(task_.problem)), ask_(std::move(ask)), tools_(std::move(tools)) {
   const auto target = arch::find_target(task_.target);
   const std::string machine = target ? machine_text(**target) : "";
-  system_ = render("system", {{"entry", fenced(entry_text(task_.problem), "text")}, {"target", task_.target}, {"machine", machine}});
+  system_ = render("system", {{"entry", fenced(entry_text(task_.problem), "text")}, {"target", task_.target}, {"machine", machine}, {"tools", tools_.specs.empty() ? "" : "yes"}});
   problem_ = fenced(task_.problem.text, "text");
 }
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "agent/brief.h"
+#include "agent/code_tools.h"
 #include "agent/fence.h"
 #include "agent/patch.h"
 #include "agent/prompt.h"
 #include "agent/scripted_model_for_test.h"
+#include "base/file.h"
 #include "base/rng.h"
 
 namespace kw::agent {
@@ -139,6 +141,32 @@ TEST(Roles, TheModelMayCallToolsWhileItAnswers) {
   EXPECT_EQ(asked, 9) << "eight rounds, then it has to answer";
   EXPECT_EQ(last.at(3).role, llm::Role::kTool);
   EXPECT_EQ(last.at(3).text, "found for {\"words\": \"ldmatrix\"}");
+}
+
+TEST(CodeTools, AnswerInWordsWhateverIsAsked) {
+  const TempDir folder = *TempDir::create();
+  ASSERT_TRUE(write_file(folder / "row.cu", "// Softmax of a row by warp shuffles.\n__global__ void row_softmax() {\n  __shfl_xor_sync(0, 0, 0);\n}\n"));
+  auto roots = codesearch::roots_of({folder.path()});
+  ASSERT_TRUE(roots);
+  auto index = codesearch::index(*roots);
+  ASSERT_TRUE(index);
+  const std::string file = index->find("softmax").at(0).path;
+  const ModelTools tools = code_tools(std::make_shared<codesearch::Index>(std::move(*index)));
+  ASSERT_EQ(tools.specs.size(), 2u);
+  const auto says = [&](const char* name, const std::string& arguments, const char* part) {
+    const std::string said = tools.call({"1", name, arguments});
+    EXPECT_NE(said.find(part), std::string::npos) << name << " " << arguments << ": " << said;
+  };
+  says("search_code", R"({"words": "warp shuffle softmax"})", "__shfl_xor_sync");
+  says("search_code", R"({"words": "zeppelin"})", "nothing was found");
+  says("search_code", R"({"words": 7})", "needs \"words\"");
+  says("search_code", "no json", "needs \"words\"");
+  says("read_code", fmt::format(R"({{"file": "{}", "from": 2, "to": 3}})", file), "__shfl_xor_sync");
+  says("read_code", R"({"file": "/etc/passwd", "from": 1, "to": 9})", "passwd");
+  says("read_code", R"({"file": "../../etc/passwd", "from": 1})", "passwd");
+  says("read_code", "[]", "");
+  says("rm", "{}", "there is no tool 'rm'");
+  EXPECT_EQ(tools.call({"1", "read_code", R"({"file": "/etc/passwd", "from": 1, "to": 9})"}).find("root:"), std::string::npos);
 }
 
 TEST(Roles, KernelsInAnswers) {

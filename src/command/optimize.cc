@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <random>
 
+#include "agent/code_tools.h"
 #include "agent/report.h"
 #include "agent/template.h"
 #include "arch/target.h"
@@ -67,7 +68,7 @@ Result<agent::ModelSettings> model_settings(const Invocation& invocation) {
   agent::ModelSettings model;
   model.spec = invocation.text("llm");
   if (model.spec == "none") model.spec.clear();
-  for (const char* name : {"tokens", "money", "wall", "price-in", "price-out", "transcript", "feedback", "profile-after"})
+  for (const char* name : {"tokens", "money", "wall", "price-in", "price-out", "transcript", "feedback", "profile-after", "no-code"})
     if (model.spec.empty() && invocation.has(name)) return fail(ErrorCode::kInvalid, "--{} is about a model, and none is asked: name one with --llm", name);
   if (invocation.has("feedback")) model.feedback = invocation.text("feedback");
   model.fixes = static_cast<int>(std::min<uint64_t>(invocation.integer("fixes"), 100));
@@ -154,6 +155,10 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     KW_TRY(model, open_model(settings.model.spec, invocation, rows.exchanges));
     for (const std::string& note : model->notes()) output.note(note + "\n");
     access = access_to(*model, invocation, output);
+    if (!invocation.flag("no-code")) {
+      KW_TRY(codesearch::Index index, codesearch::index(codesearch::own_roots()));
+      access.tools = agent::code_tools(std::make_shared<codesearch::Index>(std::move(index)));
+    }
   }
   output.note(fmt::format("run {} in {}: {}\n", run, printable_text(folder), settings.gpu ? "times are measured" : "no GPU is asked: times are estimates"));
   KW_TRY(const agent::ReportData before, agent::report_data(shared, run));
@@ -211,6 +216,7 @@ Command optimize_command() {
            {"profile-after", ArgumentKind::kInteger, false, false, "", "after how many changes it is shown that; default: by the class of the problem", {}},
            {"fixes", ArgumentKind::kInteger, false, false, "5", "repairs of one change at the most", {}},
            {"no-memory", ArgumentKind::kFlag, false, false, "", "the model is not told what earlier runs learned, nor are later ones of this", {}},
+           {"no-code", ArgumentKind::kFlag, false, false, "", "the model may not search kernels, headers and notes (kw code search)", {}},
            {"evaluations", ArgumentKind::kInteger, false, false, "16", "how many candidates may be judged", {}},
            {"strategy", ArgumentKind::kText, false, false, "mcts", "how to search; refine: one kernel, one change after the other", {"mcts", "greedy", "best-of-n", "refine"}},
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}},
