@@ -8,6 +8,7 @@
 #include "agent/known_evaluations.h"
 #include "agent/learned.h"
 #include "agent/model_space.h"
+#include "agent/report.h"
 #include "agent/tunables.h"
 
 namespace kw::agent {
@@ -273,6 +274,20 @@ Result<Ending> go_on(SharedStore& shared, int64_t run, const Evaluate& evaluate,
   const bool whole = ending && ending->how != search::Ended::kStopped;
   KW_TRY_VOID(shared.with([&](store::Store& store) { return store.set_state(run, whole ? store::RunState::kFinished : store::RunState::kStopped); }));
   return ending;
+}
+
+Status judge_best_again(SharedStore& shared, int64_t run, const Evaluate& evaluate) {
+  KW_TRY(const Best best, best_of_run(shared, run));
+  if (!best.works) return {};
+  KW_TRY(const Evaluation evaluation, evaluate(best.source));
+  return shared.with([&](store::Store& store) -> Status {
+    const bool works = evaluation.outcome.works;
+    store::VerdictRow row{run, best.node, "", evaluation.rung, works, works ? std::optional(evaluation.outcome.seconds) : std::nullopt};
+    KW_TRY(row.verdict, store.put(evaluation.verdict));
+    store::Rows rows;
+    rows.verdicts.push_back(std::move(row));
+    return store.add(rows);
+  });
 }
 
 }  // namespace kw::agent

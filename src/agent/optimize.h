@@ -83,6 +83,9 @@ struct Ending {
 // Errors: the store's, evaluate()'s and the model's; the run is then stopped, and can go on. A run with a model needs `model`.
 Result<Ending> go_on(SharedStore& store, int64_t run, const Evaluate& evaluate, const Watch& watch = {}, const ModelAccess& model = {});
 
+// Judges the best that was found once more, where it is right: beside rivals, say. That verdict then stands beside the one that it had.
+Status judge_best_again(SharedStore& store, int64_t run, const Evaluate& evaluate);
+
 // What is recorded of a run: the start's outcome, and the search's events. Used by report.h.
 struct Recorded {
   std::optional<search::Root> root;

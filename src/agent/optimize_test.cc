@@ -246,6 +246,25 @@ TEST_F(Optimize, AKernelDoesNotEndTheReportsDiff) {
   EXPECT_NE(text.find("\n``````\n\n## What was tried"), std::string::npos) << text;
 }
 
+TEST_F(Optimize, TheBestIsJudgedAgainBesideRivals) {
+  const auto at = place("store");
+  const auto run = begin(at->shared, settings_, "the problem", kSource);
+  ASSERT_TRUE(run);
+  ASSERT_TRUE(go_on(at->shared, *run, formula));
+  const auto best = best_of_run(at->shared, *run);
+  int judged = 0;
+  ASSERT_TRUE(judge_best_again(at->shared, *run, [&](const std::string& source) {
+    ++judged;
+    EXPECT_EQ(source, best->source);
+    Evaluation out = *formula(source);
+    out.verdict = R"({"ladder": [{"rung": "time", "status": "passed", "detail": "beside eager"}], "outcome": {}})";
+    return Result<Evaluation>(out);
+  }));
+  EXPECT_EQ(judged, 1);
+  const std::string text = *report(at->shared, *run);
+  EXPECT_NE(text.find("| time | passed | beside eager |"), std::string::npos) << text;
+}
+
 TEST_F(Optimize, NothingRightIsSaid) {
   const auto at = place("store");
   const auto run = begin(at->shared, settings_, "the problem", kSource);

@@ -142,9 +142,10 @@ Result<ReportData> read(store::Store& store, int64_t id) {
   KW_TRY(const std::string start, store.object(data.settings.kernel));
   data.difference = line_diff(start, best.source);
   data.workloads = times_of_both(rows, best.node);
-  const auto row_of_best = std::find_if(rows.verdicts.begin(), rows.verdicts.end(), [&](const auto& each) { return each.node == best.node; });
+  // The last word on it: judge_best_again() may have added one.
+  const auto row_of_best = std::find_if(rows.verdicts.rbegin(), rows.verdicts.rend(), [&](const auto& each) { return each.node == best.node; });
   Json verdict;
-  if (row_of_best != rows.verdicts.end()) {
+  if (row_of_best != rows.verdicts.rend()) {
     KW_TRY(const std::string text, store.object(row_of_best->verdict));
     verdict = parse_json(text);
   }

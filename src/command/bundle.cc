@@ -1,8 +1,7 @@
 #include "base/file.h"
 #include "command/command.h"
+#include "command/own_gpu.h"
 #include "command/suite_output.h"
-#include "device/calibration.h"
-#include "device/device_process.h"
 #include "judge/bundle.h"
 #include "judge/worker.h"
 
@@ -91,11 +90,7 @@ Result<int> worker(const Invocation& invocation, const Output& output) {
   if (invocation.flag("emulator")) {
     options.gpu = device::make_emulator();
   } else {
-    // In a process of its own: a kernel may hang the GPU, or make this process unable to use it.
-    KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu", "--number", invocation.text("gpu")}}));
-    if (options.time) {
-      KW_TRY(options.process_spread, device::stored_process_spread(options.gpu->capabilities().name));
-    }
+    KW_TRY_VOID(judge_on_own_gpu(options, options.time, invocation.text("gpu")));
   }
   KW_TRY(const judge::Suite suite, judge::work(bundle, invocation.text("out"), options, progress_to(output)));
   return finish_suite(suite, invocation, output);

@@ -2,8 +2,9 @@
 
 #include "base/file.h"
 #include "command/command.h"
-#include "device/calibration.h"
+#include "command/own_gpu.h"
 #include "device/device_process.h"
+#include "device/calibration.h"
 #include "problem/problem.h"
 #include "profile/measure.h"
 
@@ -64,7 +65,7 @@ Result<int> calibrate(const Invocation& invocation, const Output& output) {
   KW_TRY(const auto gpu, device::make_gpu(static_cast<int>(number)));
   output.note(fmt::format("calibrating {} ({})\n", gpus[number].name, gpus[number].target));
   KW_TRY(device::Calibration calibration, device::calibrate(*gpu, gpus[number]));
-  const auto begin = [&] { return device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu", "--number", invocation.text("gpu")}}); };
+  const auto begin = [&] { return own_gpu(invocation.text("gpu")); };
   KW_TRY(calibration.between_processes, device::measure_process_spread(begin, kProcesses, gpus[number].multiprocessors));
   if (invocation.flag("json")) {
     output.out(device::to_json(calibration));

@@ -1,9 +1,8 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "command/own_gpu.h"
 #include "command/suite_output.h"
-#include "device/calibration.h"
-#include "device/device_process.h"
 #include "judge/evaluate.h"
 #include "judge/evidence.h"
 #include "judge/page.h"
@@ -18,23 +17,11 @@ Result<judge::Options> options_of(const Invocation& invocation) {
   if (invocation.has("seed")) options.seed = invocation.integer("seed");
   options.threads = static_cast<int>(invocation.integer("threads"));
   options.kernel_deadline_s = invocation.real("deadline", options.kernel_deadline_s);
-  // In a process of its own: a kernel may hang the GPU, or make this process unable to use it.
-  if (invocation.flag("gpu")) {
-    KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
-  }
   options.time = invocation.flag("time");
-  if (options.gpu && options.time) {
-    KW_TRY(options.process_spread, device::stored_process_spread(options.gpu->capabilities().name));
-  }
+  if (invocation.flag("gpu")) KW_TRY_VOID(judge_on_own_gpu(options, options.time));
   options.energy = invocation.flag("energy");
   options.unsealed = invocation.flag("unsealed");
-  const std::string against = invocation.text("against");
-  for (std::string_view rest = against; !rest.empty();) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    if (comma > 0) options.against.emplace_back(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  if (options.against.empty() && invocation.has("against")) return fail(ErrorCode::kInvalid, "--against names no rival: a candidate's path, eager, compile, cublaslt or cudnn; or leave it out");
+  KW_TRY(options.against, rivals_of(invocation));
   if (!options.against.empty() && !options.time) return fail(ErrorCode::kInvalid, "--against without --time: rivals are measured; add --gpu --time, or leave it out");
   if (options.energy && !options.time) return fail(ErrorCode::kInvalid, "--energy without --time: it is measured beside times; add --gpu --time, or leave it out");
   if (options.time && !options.gpu) return fail(ErrorCode::kInvalid, "--time without --gpu: times are a GPU's; add --gpu, or leave --time out");

@@ -12,10 +12,9 @@
 #include "base/file.h"
 #include "base/source_text.h"
 #include "command/command.h"
+#include "command/own_gpu.h"
 #include "command/optimize_view.h"
 #include "command/stored_runs.h"
-#include "device/calibration.h"
-#include "device/device_process.h"
 #include "llm/model.h"
 
 namespace kw::command {
@@ -29,9 +28,7 @@ Result<judge::Options> judging(const agent::Settings& settings) {
   options.seed = settings.seed;
   options.threads = settings.in_flight > 1 ? 1 : 0;
   if (!settings.gpu) return options;
-  KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
-  options.time = true;
-  KW_TRY(options.process_spread, device::stored_process_spread(options.gpu->capabilities().name));
+  KW_TRY_VOID(judge_on_own_gpu(options, true));
   return options;
 }
 
@@ -126,6 +123,7 @@ Status check_places(const Invocation& invocation) {
 Result<int> optimize(const Invocation& invocation, const Output& output) {
   KW_TRY(const std::string folder, store_folder_of(invocation));
   const bool resumes = invocation.has("resume");
+  KW_TRY(const std::vector<std::string> rivals, rivals_of(invocation));
   KW_TRY_VOID(check_places(invocation));
   for (const char* other : {"problem", "from", "seed", "gpu", "llm", "feedback", "profile-after", "no-memory"})
     if (resumes && invocation.has(other)) return fail(ErrorCode::kInvalid, "--resume goes on with what decides the run as it was: leave {}{} out, or begin another run", std::string_view(other) == "problem" ? "the " : "--", other);
@@ -133,6 +131,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   agent::Settings settings;
   if (!resumes) {
     KW_TRY(settings, settings_of(invocation));
+    if (!rivals.empty() && !settings.gpu) return fail(ErrorCode::kInvalid, "--against without --gpu: rivals are measured; add --gpu, or leave it out");
     KW_TRY(problem_text, read_file(settings.problem_file, 1 << 20));
     KW_TRY(const problem::Problem asked, problem::parse_problem(problem_text, settings.problem_file));
     KW_TRY(source, start_of(invocation, settings, asked));
@@ -145,6 +144,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     KW_TRY(run, agent::begin(shared, settings, problem_text, source));
   }
   KW_TRY(settings, agent::claim(shared, run));
+  if (!rivals.empty() && !settings.gpu) return fail(ErrorCode::kInvalid, "--against, and the run has no --gpu: rivals are measured; leave it out");
   KW_TRY(problem_text, store.object(settings.problem));
   KW_TRY(const problem::Problem problem, problem::parse_problem(problem_text, settings.problem_file));
   KW_TRY(const judge::Options judge, judging(settings));
@@ -175,6 +175,12 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     Error error = ending.error();
     error.notes.push_back(fmt::format("nothing is lost: `kw optimize --resume {}` goes on, `kw run show {}` shows what there is", run, run));
     return fail(std::move(error));
+  }
+  if (!rivals.empty() && ending->how != search::Ended::kStopped) {
+    output.note(fmt::format("timing the best against {}\n", fmt::join(rivals, ", ")));
+    judge::Options beside = judge;
+    beside.against = rivals;
+    KW_TRY_VOID(agent::judge_best_again(shared, run, agent::judge_and_estimate(problem, file_name, beside)));
   }
   KW_TRY(const agent::ReportData data, agent::report_data(shared, run));
   const agent::Best& best = data.best;
@@ -221,6 +227,7 @@ Command optimize_command() {
            {"strategy", ArgumentKind::kText, false, false, "mcts", "how to search; refine: one kernel, one change after the other", {"mcts", "greedy", "best-of-n", "refine"}},
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "also run on this machine's GPU, and rank by measured times", {}},
+           {"against", ArgumentKind::kPath, false, false, "", "with --gpu: what to time the best against at the end, as `kw judge --against` has it; several with commas between", {}},
            {"at-once", ArgumentKind::kInteger, false, false, "1", "candidates that are judged at the same time", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "of the search and of the judge; default: a fresh one", {}},
            {"out", ArgumentKind::kPath, false, false, "", "write the best kernel here", {}},

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "command/command.h"
-#include "device/device_process.h"
+#include "command/own_gpu.h"
 #include "problem/problem.h"
 #include "profile/suite.h"
 
@@ -13,7 +13,7 @@ Status add_gpu(const Invocation& invocation, profile::Options& options) {
   if (!invocation.flag("gpu")) return {};
   KW_TRY(const auto gpus, device::list_gpus());
   if (!invocation.has("target") || invocation.text("target") == "sm_80") options.target = gpus.front().target;
-  KW_TRY(options.gpu, device::make_device_process({.argv = {"/proc/self/exe", "device", "serve", "gpu"}}));
+  KW_TRY(options.gpu, own_gpu());
   return {};
 }
 
