@@ -14,7 +14,7 @@
 namespace kw::agent {
 namespace {
 
-constexpr size_t kMostTried = 40, kMostRemembered = 20, kMostWords = 400;
+constexpr size_t kMostTried = 40, kMostRemembered = 20, kMostWords = 1000;
 
 std::string line_of(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -68,7 +68,8 @@ std::string remembered_text(const search::Situation& situation) {
 
 std::string times_table(const Evaluation& evaluation, bool measured) {
   if (evaluation.times.empty()) return "";
-  std::string out = fmt::format("Times of the kernel below, {}; the floor is what moving the problem's bytes once, or its operations, take at the machine's peak:\n\n", measured ? "measured" : "by estimate");
+  std::string out = fmt::format("Times of the kernel, {}; the floor is what moving the problem's bytes once, or its operations, take at the machine's peak. Streams reach nine tenths of "
+                                "DRAM's peak, so 1.1 times a floor of bytes is as good as done:\n\n", measured ? "measured" : "by estimate");
   out += "| workload | time | floor | time / floor |\n|---|---|---|---|\n";
   for (const WorkloadTime& each : evaluation.times)
     out += fmt::format("| {} | {} | {} | {} |\n", each.workload, duration_text(each.seconds), each.floor_seconds > 0 ? duration_text(each.floor_seconds) : "", each.floor_seconds > 0 ? fmt::format("{:.2f}", each.seconds / each.floor_seconds) : "");
@@ -187,10 +188,15 @@ Result<std::string> ModelSpace::reviewed(const std::string& parent, const std::s
   const double gain = before.outcome.works ? before.outcome.seconds / after.outcome.seconds : 0;
   if (before.outcome.works && gain <= 1) return "";   // nobody goes on from it for its speed
   const std::string words = gain > 0 ? fmt::format("{:.2f} times as fast {}", gain, terms_.measured ? "as measured" : "by estimate") : "where the one before was not right";
-  KW_TRY(const Review review, roles_.review(line_diff(parent, source), idea, words));
+  const Subject subject{source, "", times_table(after, terms_.measured), ""};
+  KW_TRY(const Review review, roles_.review(subject, line_diff(parent, source), idea, words));
   std::string out;
-  if (!review.cheats.empty()) out += "the reviewer suspects: " + line_of(review.cheats);
-  if (!review.needless.empty()) out += (out.empty() ? "" : "; ") + ("needless, says the reviewer: " + line_of(review.needless));
+  const auto add = [&](const char* what, const std::string& said) {
+    if (!said.empty()) out += (out.empty() ? "" : "; ") + (what + line_of(said));
+  };
+  add("the reviewer suspects: ", review.cheats);
+  add("needless, says the reviewer: ", review.needless);
+  add("the reviewer remarks: ", review.remarks);
   return out;
 }
 

@@ -55,7 +55,7 @@ struct Subject {
 };
 
 struct Review {
-  std::string cheats, needless;    // empty: nothing
+  std::string cheats, needless, remarks;   // empty: nothing
 };
 
 // What is remembered of a repair that failed.
@@ -78,7 +78,8 @@ class Roles {
   // Empty: the model does not say.
   Result<std::string> diagnose(const Subject& subject, const Idea& idea, const std::vector<Repair>& attempts, const std::string& learned) const;
   Result<Written> repair(const Subject& subject, const Idea& idea, const std::string& suggestion) const;
-  Result<Review> review(const std::string& diff, const Idea& idea, const std::string& gain) const;
+  // `subject`: the new kernel.
+  Result<Review> review(const Subject& subject, const std::string& diff, const Idea& idea, const std::string& gain) const;
 
   WorkloadClass workload_class() const { return class_; }
 

@@ -53,7 +53,7 @@ struct ScriptedModel {
 
   static std::string role_of(const std::string& question) {
     for (const auto& [words, role] : {std::pair{"There is no kernel yet", "first"}, {"Propose up to", "planner"}, {"Make this one change", "coder"}, {"Find the cause", "debugger"},
-                                      {"Carry it out", "repair"}, {"Two questions", "reviewer"}})
+                                      {"Carry it out", "repair"}, {"Three questions", "reviewer"}})
       if (question.find(words) != std::string::npos) return role;
     return "?";
   }

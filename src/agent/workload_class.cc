@@ -9,8 +9,8 @@ namespace {
 using problem::Op;
 using problem::OpGroup;
 
-constexpr std::array kNames{"elementwise", "reduction", "loss", "gemm", "attention", "convolution", "movement"};
-constexpr std::array kAfter{2, 5, 3, 6, 6, 6, 3};
+constexpr std::array kNames{"elementwise", "reduction", "loss", "gemm", "gemv", "attention", "convolution", "movement"};
+constexpr std::array kAfter{2, 5, 3, 6, 6, 6, 6, 3};
 
 bool is_move(Op op) {
   switch (op) {
@@ -38,7 +38,14 @@ WorkloadClass class_of(const problem::Problem& problem) {
   const auto any = [&](const auto& is) { return std::any_of(problem.graph.nodes.begin(), problem.graph.nodes.end(), is); };
   const std::vector<int> products = products_before(problem.graph);
   if (std::any_of(products.begin(), products.end(), [](int n) { return n > 1; })) return WorkloadClass::kAttention;
-  if (any([](const problem::Node& n) { return n.op == Op::kMatmul; })) return WorkloadClass::kGemm;
+  // Of one axis, or with another of size one: as products are parsed.
+  const auto is_vector = [&](problem::NodeId operand) {
+    const auto& shape = problem.graph.nodes[static_cast<size_t>(operand)].shape;
+    return std::count_if(shape.begin(), shape.end(), [](const problem::Dim& dim) { return dim.constant() != 1; }) <= 1;
+  };
+  const auto product = [](const problem::Node& n) { return n.op == Op::kMatmul; };
+  const auto by_vector = [&](const problem::Node& n) { return product(n) && std::any_of(n.operands.begin(), n.operands.end(), is_vector); };
+  if (any(product)) return any([&](const problem::Node& n) { return product(n) && !by_vector(n); }) ? WorkloadClass::kGemm : WorkloadClass::kGemv;
   if (any([](const problem::Node& n) { return n.op == Op::kConv || n.op == Op::kConvTranspose; })) return WorkloadClass::kConvolution;
   const bool reduces = any([](const problem::Node& n) { return problem::op_group(n.op) == OpGroup::kReduce || problem::op_group(n.op) == OpGroup::kPick; });
   if (reduces) {
