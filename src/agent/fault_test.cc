@@ -1,11 +1,10 @@
 // Whole runs against a server that fails in the ways that servers do: a run ends as the undisturbed one, at once or when it is resumed, and no key gets anywhere.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 
-#include "agent/optimize.h"
 #include "agent/report.h"
+#include "agent/run_for_test.h"
 #include "agent/scripted_model_for_test.h"
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -77,11 +76,6 @@ class Faults : public testing::Test {
     settings_.model.remembers = false;
     settings_.model.spec = "drill";
   }
-  struct Place {
-    explicit Place(const std::string& folder) : store(*store::Store::open(folder)), shared(store) {}
-    store::Store store;
-    SharedStore shared;
-  };
   static Result<Ending> life(Place& at, int64_t run, const ScriptedServer& server, const std::string& transcript) {
     const llm::ScopedVariable key("KW_LLM_KEY", kSecret);
     llm::ModelOptions options;
@@ -92,13 +86,6 @@ class Faults : public testing::Test {
     options.transcript = transcript;
     KW_TRY(const auto model, llm::Model::open("openai:m@" + server.address(), options));
     return go_on(at.shared, run, judge_text, {}, {.ask = [&](const llm::Request& request) { return model->ask(request); }, .tools = {}, .price = {}});
-  }
-  static std::vector<std::string> events_of(Place& at, int64_t run) {
-    auto rows = at.store.rows(run)->events;
-    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
-    std::vector<std::string> out;
-    for (const auto& row : rows) out.push_back(row.json);
-    return out;
   }
   TempDir folder_ = *TempDir::create();
   Settings settings_;

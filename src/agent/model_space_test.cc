@@ -3,16 +3,14 @@
 #include "agent/model_space.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
 
 #include "agent/learned.h"
-#include "agent/optimize.h"
 #include "agent/report.h"
+#include "agent/run_for_test.h"
 #include "agent/scripted_model_for_test.h"
 #include "base/file.h"
 #include "base/rng.h"
@@ -33,11 +31,6 @@ class ModelRun : public testing::Test {
     settings_.model.spec = "scripted";
     settings_.model.remembers = false;
   }
-  struct Place {
-    explicit Place(const std::string& folder) : store(*store::Store::open(folder)), shared(store) {}
-    store::Store store;
-    SharedStore shared;
-  };
   std::unique_ptr<Place> place(const std::string& name) const { return std::make_unique<Place>(folder_ / name); }
   int64_t start(Place& at, const std::string& source = "") {
     const auto run = begin(at.shared, settings_, kAddProblem, source);
@@ -52,9 +45,7 @@ class ModelRun : public testing::Test {
   };
   static Told told(Place& at, int64_t run) {
     Told out;
-    auto rows = *at.store.rows(run);
-    std::sort(rows.events.begin(), rows.events.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
-    for (const auto& event : rows.events) out.events.push_back(event.json);
+    out.events = events_of(at, run);
     out.report = *report(at.shared, run);
     return out;
   }
@@ -209,29 +200,14 @@ TEST_F(ModelRun, KilledAnywhereItComesToTheSameEnd) {
   int killed = 0;
   for (int round = 0; round < 10; ++round) {
     const std::string name = fmt::format("killed{}", round);
-    const int64_t run = [&] {
-      const auto at = place(name);
-      const int64_t begun = start(*at);
-      EXPECT_TRUE(at->store.set_state(begun, store::RunState::kStopped)) << "else it is this process's, which lives";
-      return begun;
-    }();
-    for (int life = 0; life < 20; ++life) {
-      const pid_t child = ::fork();
-      if (child == 0) {
-        const auto at = place(name);
-        ScriptedModel model{.faults = 1, .instead = [](const std::string&, const std::string&) {
-                              ::usleep(5000);
-                              return std::string();
-                            }};
-        if (claim(at->shared, run)) (void)go(*at, run, model);
-        ::_exit(0);
-      }
-      ::usleep(static_cast<useconds_t>(rng.below(60'000)));
-      ::kill(child, SIGKILL);
-      int status = 0;
-      ::waitpid(child, &status, 0);
-      killed += WIFSIGNALED(status) ? 1 : 0;
-    }
+    const int64_t run = begin_and_leave(folder_ / name, settings_, kAddProblem, "");
+    killed += kill_lives(folder_ / name, run, 20, rng, 60'000, [&](Place& at) {
+      ScriptedModel model{.faults = 1, .instead = [](const std::string&, const std::string&) {
+                            ::usleep(5000);
+                            return std::string();
+                          }};
+      (void)go(at, run, model);
+    });
     const auto at = place(name);
     ASSERT_TRUE(claim(at->shared, run));
     ScriptedModel model{.faults = 1, .instead = {}};

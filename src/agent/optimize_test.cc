@@ -2,8 +2,6 @@
 #include "agent/optimize.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "agent/report.h"
+#include "agent/run_for_test.h"
 #include "agent/tunables.h"
 #include "base/file.h"
 #include "base/rng.h"
@@ -61,11 +60,6 @@ class Optimize : public testing::Test {
     settings_.seed = 3;
     settings_.evaluations = 24;
   }
-  struct Place {
-    explicit Place(const std::string& folder) : store(*store::Store::open(folder)), shared(store) {}
-    store::Store store;
-    SharedStore shared;
-  };
   std::unique_ptr<Place> place(const std::string& name) const { return std::make_unique<Place>(*folder_ / name); }
   // The whole run, told by its events and the report.
   struct Told {
@@ -188,25 +182,8 @@ TEST_F(Optimize, KilledAnywhereItComesToTheSameEnd) {
   Rng rng(11);
   for (int round = 0; round < 6; ++round) {
     const std::string name = fmt::format("killed{}", round);
-    int64_t run = 0;
-    {
-      const auto at = place(name);
-      run = *begin(at->shared, settings_, "the problem", kSource);
-      ASSERT_TRUE(at->store.set_state(run, store::RunState::kStopped)) << "else it is this process's, which lives";
-    }
-    for (int life = 0; life < 4; ++life) {
-      const pid_t child = ::fork();
-      if (child == 0) {
-        const auto at = place(name);
-        if (claim(at->shared, run)) (void)go_on(at->shared, run, slowly);
-        ::_exit(0);
-      }
-      ::usleep(static_cast<useconds_t>(rng.below(40'000)));
-      ::kill(child, SIGKILL);
-      int status = 0;
-      ::waitpid(child, &status, 0);
-      killed += WIFSIGNALED(status) ? 1 : 0;
-    }
+    const int64_t run = begin_and_leave(*folder_ / name, settings_, "the problem", kSource);
+    killed += kill_lives(*folder_ / name, run, 4, rng, 40'000, [&](Place& at) { (void)go_on(at.shared, run, slowly); });
     const auto at = place(name);
     ASSERT_TRUE(claim(at->shared, run));
     const auto found = go_on(at->shared, run, formula);
