@@ -36,6 +36,9 @@ struct Options {
   uint64_t max_warp_instructions = 0;  // per block; 0: 2^40
   double deadline_s = 0;             // wall time of the launch; 0: none
   uint64_t max_findings = 20;        // distinct ones kept
+  // Linear indices of the blocks that run, the others of the grid do not; empty: all. Counters are of those that ran. Whoever waits for
+  // a block that is left out is in a deadlock.
+  std::span<const uint64_t> blocks;
   // With check_races: where to note what the launch touches (none: nowhere), and what ran that has no order with it.
   Footprint* footprint = nullptr;
   std::span<const Concurrent> concurrent;

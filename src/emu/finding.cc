@@ -1,6 +1,7 @@
 #include "emu/finding.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kw::emu {
 
@@ -76,6 +77,18 @@ bool same_finding(const Finding& a, const Finding& b) {
 
 }  // namespace
 
+void Counters::scale(double by) {
+  const auto times = [by](uint64_t& n) { n = static_cast<uint64_t>(std::llround(static_cast<double>(n) * by)); };
+  for (uint64_t& n : warp_instructions) times(n);
+  for (uint64_t& n : thread_instructions) times(n);
+  for (SpaceCounters* space : {&global, &shared, &local, &constant, &param, &ldmatrix, &cp_async}) {
+    for (uint64_t* n : {&space->load_requests, &space->store_requests, &space->atomic_requests, &space->load_bytes, &space->store_bytes, &space->atomic_bytes, &space->sectors_load,
+                        &space->sectors_store, &space->wavefronts_load, &space->wavefronts_store, &space->ideal_wavefronts_load, &space->ideal_wavefronts_store}) times(*n);
+  }
+  for (uint64_t* n : {&branches, &divergent_branches, &cp_async_global_bytes, &cp_async_sectors, &tensor_operations, &barriers, &blocks, &warps, &busiest_warps,
+                      &block_sectors_load, &block_sectors, &launch_sectors, &launch_pages}) times(*n);
+}
+
 void Counters::add(const Counters& other) {
   for (size_t i = 0; i < warp_instructions.size(); ++i) warp_instructions[i] += other.warp_instructions[i];
   for (size_t i = 0; i < thread_instructions.size(); ++i) thread_instructions[i] += other.thread_instructions[i];
@@ -97,7 +110,9 @@ void Counters::add(const Counters& other) {
   busiest_block = std::max(busiest_block, other.busiest_block);
   busiest_warps += other.busiest_warps;
   block_sectors_load += other.block_sectors_load;
+  block_sectors += other.block_sectors;
   launch_sectors += other.launch_sectors;
+  launch_pages += other.launch_pages;
 }
 
 bool merge_finding(std::vector<Finding>& into, Finding finding, uint64_t limit) {

@@ -82,10 +82,13 @@ struct Counters {
   uint64_t barriers = 0, blocks = 0, warps = 0;
   // Warp instructions of the launch's busiest block; and, summed over blocks, of each block's busiest warp.
   uint64_t busiest_block = 0, busiest_warps = 0;
-  // With Options::count_sites: distinct 32-byte sectors of global memory that a block loads, summed over blocks; and that
-  // the launch touches.
-  uint64_t block_sectors_load = 0, launch_sectors = 0;
+  // With Options::count_sites: distinct 32-byte sectors of global memory that a block loads, and that it touches, each summed
+  // over blocks; sectors, and pages of kPageBytes, that the launch touches.
+  static constexpr uint64_t kPageBytes = 4096;
+  uint64_t block_sectors_load = 0, block_sectors = 0, launch_sectors = 0, launch_pages = 0;
   void add(const Counters& other);   // busiest_block: the larger one
+  // As if so many times the blocks had done the same, each with bytes of its own; busiest_block is one block's.
+  void scale(double by);
 };
 std::string_view name_of(Counters::Class instruction_class);
 

@@ -91,15 +91,17 @@ struct Tally {
 
 // Blocks run in the order position -> block; with a seed, in a permuted one.
 struct BlockOrder {
+  std::span<const uint64_t> chosen;   // empty: all
   uint64_t count = 1, factor = 1, shift = 0;
-  BlockOrder(uint64_t n, uint64_t seed) : count(n) {
+  BlockOrder(std::span<const uint64_t> blocks, uint64_t n, uint64_t seed) : chosen(blocks), count(n) {
     if (seed == 0 || n < 2) return;
     factor = (seed * 0x9e3779b97f4a7c15ull) % n | 1;
     while (std::gcd(factor, n) != 1) factor = (factor + 1) % n == 0 ? 1 : factor + 1;
     shift = (seed * 0xbf58476d1ce4e5b9ull) % n;
   }
   uint64_t operator()(uint64_t position) const {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(position) * factor + shift) % count);
+    const auto at = static_cast<uint64_t>((static_cast<unsigned __int128>(position) * factor + shift) % count);
+    return chosen.empty() ? at : chosen[at];
   }
 };
 
@@ -288,6 +290,7 @@ LaunchReport merge(std::vector<Tally>& tallies, const Launcher& launcher) {
     for (const Tally& tally : tallies) tables.push_back(&tally.counts);
     report.sites = site_counters(tables, launcher.observers->sites(), launcher.launch, *launcher.plan.kernel->entry);
     report.counters.launch_sectors = launcher.observers->sites().sectors.size();
+    report.counters.launch_pages = launcher.observers->sites().pages();
   }
   return report;
 }
@@ -299,9 +302,12 @@ Result<LaunchReport> run(const Launch& launch, const Options& options) {
   KW_TRY(const KernelImage* kernel, launch.program->impl().kernel(launch.kernel, observed));
   const arch::Target& target = target_of(launch);
   KW_TRY_VOID(validate(launch, *kernel, target));
-  const uint64_t blocks = product(launch.grid);
+  const uint64_t blocks = options.blocks.empty() ? product(launch.grid) : options.blocks.size();
+  for (const uint64_t block : options.blocks) {
+    if (block >= product(launch.grid)) return fail(ErrorCode::kInvalid, "launch of '{}': block {} of {}", launch.kernel, block, product(launch.grid));
+  }
   Memory& memory = launch.program->memory();
-  Launcher launcher{launch, options, target, {}, nullptr, blocks, BlockOrder(blocks, options.schedule_seed)};
+  Launcher launcher{launch, options, target, {}, nullptr, blocks, BlockOrder(options.blocks, blocks, options.schedule_seed)};
   LaunchPlan& plan = launcher.plan;
   plan.launch = &launch;
   plan.options = &options;

@@ -342,5 +342,42 @@ OTHER:
   for (uint32_t i = 32; i < 64; ++i) EXPECT_EQ(r.out[i], 55u);
 }
 
+TEST(Launch, ChosenBlocksRunAndNoOthers) {
+  const std::string text = kernel("add.u32 %r0, %r1, 1;");
+  for (int threads : {1, 2}) {
+    const std::vector<uint64_t> blocks = {3, 9, 0};
+    Ran some = run_text(text, {.grid = {5, 2, 1}, .words = 320, .options = {.count = true, .threads = threads, .blocks = blocks}});
+    EXPECT_CLEAN(some);
+    for (uint32_t i = 0; i < 160; ++i) EXPECT_EQ(some.out[i] != 0, i / 32 == 0 || i / 32 == 3 || i / 32 == 4) << i;   // block 9 is (4, 1)
+    EXPECT_EQ(some.report.counters.blocks, 3u);
+    Ran all = run_text(text, {.grid = {5, 2, 1}, .words = 320, .options = {.count = true, .threads = threads}});
+    EXPECT_EQ(some.report.counters.global.store_bytes * 10, all.report.counters.global.store_bytes * 3);
+  }
+  const std::vector<uint64_t> none = {10};
+  EXPECT_TRUE(run_text(text, {.grid = {5, 2, 1}, .words = 320, .options = {.blocks = none}}).error.has_value());
+}
+
+TEST(Launch, WaitingForABlockThatWasNotChosenIsADeadlock) {
+  const std::string text = R"(
+.visible .entry k(.param .u64 out) {
+  .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %ctaid.x;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 st.release.gpu.global.u32 [%rd1], 1;
+WAIT:
+  ld.acquire.gpu.global.u32 %r2, [%rd1];
+  setp.eq.u32 %p1, %r2, 0;
+  @%p1 bra WAIT;
+  ret;
+})";
+  EXPECT_CLEAN(run_text(text, {.grid = {4, 1, 1}, .block = {1, 1, 1}}));
+  const std::vector<uint64_t> late = {2, 3};
+  const Ran r = run_text(text, {.grid = {4, 1, 1}, .block = {1, 1, 1}, .options = {.blocks = late}});
+  EXPECT_FALSE(r.report.completed);
+  ASSERT_FALSE(r.report.findings.empty());
+  EXPECT_EQ(r.report.findings[0].kind, Finding::Kind::kDeadlock);
+}
+
 }  // namespace
 }  // namespace kw::emu

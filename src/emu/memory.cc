@@ -185,8 +185,9 @@ Status Memory::free(uint64_t address) {
   if (first_page < last_page && bytes >= 64 * page) {
     std::memset(reinterpret_cast<void*>(address), 0, first_page - address);
     std::memset(reinterpret_cast<void*>(last_page), 0, end - last_page);
-    if (madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED) != 0) {
-      std::memset(reinterpret_cast<void*>(first_page), 0, last_page - first_page);
+    void* const pages = reinterpret_cast<void*>(first_page);   // afresh: repeat() may have put a file there
+    if (mmap(pages, last_page - first_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+      std::memset(pages, 0, last_page - first_page);
     }
   } else {
     std::memset(reinterpret_cast<void*>(address), 0, bytes);
@@ -272,6 +273,46 @@ Status Memory::fill(uint64_t address, const void* pattern, uint64_t pattern_byte
     }
   }
   mark_initialised(address, bytes);
+  return {};
+}
+
+Status Memory::repeat(uint64_t address, uint64_t bytes, const void* tile, uint64_t tile_bytes) {
+  KW_TRY_VOID(check_range(address, bytes, "filling"));
+  if (bytes == 0 || tile_bytes == 0) return {};
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto* from = static_cast<const uint8_t*>(tile);
+  if (address % page != 0 || tile_bytes % page != 0 || bytes < 2 * tile_bytes) {
+    for (uint64_t at = 0; at < bytes; at += tile_bytes) std::memcpy(reinterpret_cast<void*>(address + at), from, std::min(tile_bytes, bytes - at));
+    mark_initialised(address, bytes);
+    return {};
+  }
+  struct File {   // mappings outlive it
+    int fd = -1;
+    ~File() { if (fd >= 0) close(fd); }
+  } file{memfd_create("kw-tile", MFD_CLOEXEC)};
+  bool good = file.fd >= 0;
+  constexpr uint64_t kMappings = 4096;   // of a process, the system allows some tens of thousands
+  const uint64_t whole = bytes / page * page, file_bytes = tile_bytes * (whole / tile_bytes / kMappings + 1);
+  for (uint64_t done = 0; good && done < file_bytes;) {
+    const ssize_t wrote = ::write(file.fd, from + done % tile_bytes, tile_bytes - done % tile_bytes);
+    good = wrote > 0;
+    if (good) done += static_cast<uint64_t>(wrote);
+  }
+  for (uint64_t at = 0; good && at < whole; at += file_bytes) {
+    good = mmap(reinterpret_cast<void*>(address + at), std::min(file_bytes, whole - at), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, file.fd, 0) != MAP_FAILED;
+  }
+  if (!good) return fail(ErrorCode::kLimit, "the operating system refused to repeat {} bytes over {} bytes of device memory: {}", tile_bytes, bytes, std::strerror(errno));
+  std::memcpy(reinterpret_cast<void*>(address + whole), from + whole % tile_bytes, bytes - whole);
+  mark_initialised(address, bytes);
+  return {};
+}
+
+Status Memory::restore(uint64_t address, uint64_t bytes) {
+  KW_TRY_VOID(check_range(address, bytes, "restoring"));
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t first = round_up(address, page), last = (address + bytes) / page * page;
+  if (first < last && madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) != 0)
+    return fail(ErrorCode::kLimit, "the operating system keeps {} bytes of device memory: {}", last - first, std::strerror(errno));
   return {};
 }
 

@@ -42,6 +42,11 @@ class Memory {
   Status read(uint64_t address, void* data, uint64_t bytes) const;
   Status fill(uint64_t address, const void* pattern, uint64_t pattern_bytes, uint64_t count);
   Status copy(uint64_t to, uint64_t from, uint64_t bytes);   // ranges may overlap
+  // Fills with `tile`, over and over. Where that is whole pages and more than one tile, it costs the memory of a tile (of a part in 4096, if that is
+  // more), and of the pages that are written later.
+  Status repeat(uint64_t address, uint64_t bytes, const void* tile, uint64_t tile_bytes);
+  // Whole pages in the range get back what repeat() put there, else zeros, and cost nothing again. Bits of initialised bytes stay.
+  Status restore(uint64_t address, uint64_t bytes);
   void mark_initialised(uint64_t address, uint64_t bytes);
   void mark_uninitialised(uint64_t address, uint64_t bytes);   // poison again
   bool all_initialised(uint64_t address, uint64_t bytes) const;   // true when bits are not tracked

@@ -119,5 +119,32 @@ TEST(Memory, CopyMovesBytesAndTheirBits) {
   }
 }
 
+TEST(Memory, RepeatsATileAndGetsItBack) {
+  auto memory = make(uint64_t{8} << 30, false);
+  std::vector<uint8_t> tile(3 * 4096);
+  for (size_t i = 0; i < tile.size(); ++i) tile[i] = static_cast<uint8_t>(i * 7 + i / 4096);
+  for (const uint64_t bytes : {uint64_t{5}, uint64_t{2} * tile.size() - 1, uint64_t{7} * tile.size() + 4096 + 17, uint64_t{4} << 30}) {
+    const uint64_t at = *memory->allocate(bytes, "tiled", 4096), after = *memory->allocate(8, "after");
+    ASSERT_TRUE(memory->repeat(at, bytes, tile.data(), tile.size()));
+    const auto right = [&](uint64_t i) { return *reinterpret_cast<uint8_t*>(at + i) == tile[i % tile.size()]; };
+    for (uint64_t i = 0; i < bytes; i += std::max<uint64_t>(1, bytes / 9973)) ASSERT_TRUE(right(i)) << i << " of " << bytes;
+    EXPECT_TRUE(right(bytes - 1));
+    EXPECT_EQ(*reinterpret_cast<uint64_t*>(after), 0u);
+    const uint8_t other = static_cast<uint8_t>(~tile[0]);
+    ASSERT_TRUE(memory->write(at, &other, 1));
+    if (bytes > 2 * tile.size()) {
+      EXPECT_TRUE(right(tile.size())) << "a tile is not its neighbour";
+      ASSERT_TRUE(memory->restore(at, bytes));
+      EXPECT_TRUE(right(0));
+    }
+    ASSERT_TRUE(memory->free(at));
+    const uint64_t next = *memory->allocate(bytes, "next", 4096);
+    EXPECT_EQ(*reinterpret_cast<uint8_t*>(next + bytes / 2), 0) << "the next owner reads zeros";
+    ASSERT_TRUE(memory->free(next));
+    ASSERT_TRUE(memory->free(after));
+  }
+  EXPECT_FALSE(memory->repeat(memory->base(), 8, tile.data(), tile.size()));
+}
+
 }  // namespace
 }  // namespace kw::emu

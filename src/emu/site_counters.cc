@@ -106,6 +106,12 @@ std::vector<SiteCounters> site_counters(std::span<const CountTable* const> table
   return out;
 }
 
+uint64_t SiteTotals::pages() const {
+  std::unordered_set<uint64_t> pages;
+  for (const uint64_t sector : sectors) pages.insert(sector / (Counters::kPageBytes / 32));
+  return pages.size();
+}
+
 void SiteTotals::add(const SiteTotals& other) {
   sectors.insert(other.sectors.begin(), other.sectors.end());
   for (const auto& [code, from] : other.accesses) {
@@ -152,16 +158,18 @@ void SiteCounting::access(const Warp& warp, const Insn& insn, ptx::Space space, 
     for (uint64_t sector = addresses[i] / 32; sector <= (addresses[i] + bytes - 1) / 32; ++sector) {
       if (sector == last) continue;
       last = sector;
-      if (how == Access::kWrite || how == Access::kAtomic) totals_.sectors.insert(sector);
-      else loaded_.insert(sector);
+      (how == Access::kWrite || how == Access::kAtomic ? changed_ : loaded_).insert(sector);
     }
   }
 }
 
 void SiteCounting::block_end(Counters& counters) {
   counters.block_sectors_load += loaded_.size();
+  loaded_.insert(changed_.begin(), changed_.end());
+  counters.block_sectors += loaded_.size();
   totals_.sectors.insert(loaded_.begin(), loaded_.end());
   loaded_.clear();
+  changed_.clear();
 }
 
 }  // namespace kw::emu

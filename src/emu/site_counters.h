@@ -28,6 +28,7 @@ struct SiteAccess {
 struct SiteTotals {
   std::unordered_map<const Code*, std::vector<SiteAccess>> accesses;   // per Insn
   std::unordered_set<uint64_t> sectors;                                // of global memory
+  uint64_t pages() const;
   void add(const SiteTotals& other);
 };
 
@@ -41,7 +42,7 @@ class SiteCounting {
 
  private:
   SiteTotals totals_;
-  std::unordered_set<uint64_t> loaded_;  // sectors, by the block
+  std::unordered_set<uint64_t> loaded_, changed_;   // sectors, by the block
 };
 
 // Counts of one host thread.

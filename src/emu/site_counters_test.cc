@@ -64,7 +64,9 @@ TEST(SiteCounters, TellWhatEachInstructionDid) {
     EXPECT_EQ(atomic->address_passes, 4u * 32);  // all lanes name one word
     EXPECT_EQ(atomic->addresses, 1u);
     EXPECT_EQ(ran.report.counters.block_sectors_load, 2u * 64);
+    EXPECT_EQ(ran.report.counters.block_sectors, 2u * 64);       // the atomic is in one that is loaded
     EXPECT_EQ(ran.report.counters.launch_sectors, 64u);
+    EXPECT_EQ(ran.report.counters.launch_pages, 3u);              // 64 lines of 128 bytes, from within the first
   }
 }
 
