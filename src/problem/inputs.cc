@@ -68,12 +68,10 @@ std::uint64_t bits_for(double value, DType dtype) {
   return tensor::encode(value, dtype, tensor::Rounding::kNearestEven, std::isfinite(value));
 }
 
-}  // namespace
-
-Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution& distribution,
-                            std::uint64_t seed, std::string_view stream) {
-  const std::int64_t length = shape.empty() ? 1 : std::max<std::int64_t>(1, shape.back());
-  KW_TRY(tensor::Tensor made, tensor::Tensor::zeros(dtype, std::move(shape)));
+// Elements from the first one on, of a tensor whose last axis has `length` elements.
+void draw_all(tensor::Tensor& made, std::int64_t length, const Distribution& distribution, std::uint64_t seed,
+              std::string_view stream) {
+  const DType dtype = made.dtype();
   const Rng rng(seed, hash_64(stream));
   const unsigned width = tensor::bits_of(dtype);
   std::byte* bytes = made.bytes().data();
@@ -93,6 +91,27 @@ Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution
       }
     }
   });
+}
+
+}  // namespace
+
+Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution& distribution,
+                            std::uint64_t seed, std::string_view stream) {
+  const std::int64_t length = shape.empty() ? 1 : std::max<std::int64_t>(1, shape.back());
+  KW_TRY(tensor::Tensor made, tensor::Tensor::zeros(dtype, std::move(shape)));
+  draw_all(made, length, distribution, seed, stream);
+  return made;
+}
+
+Result<tensor::Tensor> make_beginning(const Problem& problem, const Workload& workload, const TensorDecl& input,
+                                      std::uint64_t seed, std::int64_t count) {
+  KW_TRY_VOID(check_workload(problem, workload));
+  KW_TRY(const tensor::Shape shape, shape_of(input, workload));
+  KW_TRY(const std::int64_t all, tensor::element_count(shape));
+  KW_TRY(const Distribution distribution, distribution_of(input, workload));
+  KW_TRY(tensor::Tensor made, tensor::Tensor::zeros(input.dtype, {std::clamp<std::int64_t>(count, 0, all)}));
+  draw_all(made, shape.empty() ? 1 : std::max<std::int64_t>(1, shape.back()), distribution, seed,
+           problem.name + "/" + input.name);
   return made;
 }
 

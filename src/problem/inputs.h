@@ -25,6 +25,10 @@ inline constexpr std::int64_t kDefaultInputLimit = std::int64_t{8} << 30;
 Result<std::vector<tensor::Tensor>> make_inputs(const Problem& problem, const Workload& workload,
                                                 std::uint64_t seed, std::int64_t limit = kDefaultInputLimit);
 
+// The first `count` elements of one input, or all if it has fewer, as make_inputs() makes them: one axis. Costs nothing of the others.
+Result<tensor::Tensor> make_beginning(const Problem& problem, const Workload& workload, const TensorDecl& input,
+                                      std::uint64_t seed, std::int64_t count);
+
 // One tensor by distribution; `stream` tells apart tensors of the same seed.
 Result<tensor::Tensor> fill(DType dtype, tensor::Shape shape, const Distribution& distribution,
                             std::uint64_t seed, std::string_view stream);
