@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <set>
 #include <span>
 
@@ -11,6 +12,7 @@
 #include "problem/inputs.h"
 #include "profile/ncu.h"
 #include "profile/roofline.h"
+#include "profile/sample.h"
 #include "profile/scale.h"
 #include "profile/shorten.h"
 #include "toolchain/arguments.h"
@@ -139,52 +141,52 @@ struct Counted {
   problem::Workload workload;
   plan::Plan plan;
   size_t covered = 0;                // kernels of the profiled plan
-  bool shortened = false;
+  CountedAs as = CountedAs::kScaled;
 };
 
-// The workload to count: one that runs in an emulator and launches the kernels of the profiled one, as many as can be.
-Result<Counted> workload_to_count(const Subject& subject, const toolchain::Compiled& compiled, const plan::Plan& profiled) {
+// One that runs in an emulator and launches the kernels of the profiled one, as many as can be.
+Result<Counted> another_workload(const Subject& subject, const toolchain::Compiled& compiled) {
   const problem::Problem& problem = *subject.problem;
-  const auto recorded = [&](const problem::Workload& workload) { return record(compiled, problem, workload); };
-  if (auto shorter = shorten(problem, subject.workload, profiled, recorded)) {
-    return Counted{std::move(shorter->workload), std::move(shorter->plan), subject.kernels.size(), true};
-  }
   std::optional<Counted> best;
   for (const auto role : {problem::Role::kEmulator, problem::Role::kShape, problem::Role::kSmallest}) {
     for (const auto& workload : problem.workloads) {
       if (workload.role != role || (best && best->covered == subject.kernels.size())) continue;
-      KW_TRY(auto plan, recorded(workload));
+      KW_TRY(auto plan, record(compiled, problem, workload));
       const auto launches = launches_of(plan);
       const auto covered = static_cast<size_t>(std::count_if(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) {
         return std::any_of(launches.begin(), launches.end(), [&](const auto& each) { return each.first == kernel.mangled; });
       }));
-      if (!best || covered > best->covered) best = Counted{workload, std::move(plan), covered, false};
+      if (!best || covered > best->covered) best = Counted{workload, std::move(plan), covered, CountedAs::kScaled};
     }
   }
   if (!best) return fail(ErrorCode::kInvalid, "{} has no workload that an emulator can run: add one of role emulator", problem.file);
   return std::move(*best);
 }
 
-void add_sites(std::vector<Site>& to, Site site) {
-  const auto at = std::find_if(to.begin(), to.end(), [&](const Site& each) { return each.party.ptx_line == site.party.ptx_line; });
-  if (at == to.end()) {
-    to.push_back(std::move(site));
-    return;
-  }
-  for (double Site::*each : {&Site::warps, &Site::threads, &Site::requests, &Site::bytes, &Site::sectors, &Site::lines, &Site::wavefronts, &Site::ideal_wavefronts, &Site::address_passes}) {
-    (*at).*each += site.*each;
-  }
-  at->addresses = std::max(at->addresses, site.addresses);
+void add(Kernel& kernel, const emu::Counters& counters, std::vector<Site> sites) {
+  kernel.counters.add(counters);
+  for (Site& site : sites) add_site(kernel.sites, std::move(site));
 }
 
-Status count(Subject& subject, Counted counted, const Options& options) {
+void set_launched(Subject& subject, const plan::Plan& counted) {
+  const auto launches = launches_of(counted);
+  for (Kernel& kernel : subject.kernels) {
+    for (const auto& [name, launched] : launches) {
+      if (name != kernel.mangled) continue;
+      kernel.counted = true;
+      kernel.counted_launched = launched;
+    }
+  }
+}
+
+// A whole run of another workload.
+Status count_run(Subject& subject, const Counted& counted, const Options& options) {
   const problem::Problem& problem = *subject.problem;
   subject.counted_workload = counted.workload;
-  subject.shortened = counted.shortened;
+  subject.counted_as = counted.as;
   KW_TRY(subject.counted_cost, problem::cost_of(problem, subject.counted_workload));
   KW_TRY(const auto inputs, problem::make_inputs(problem, subject.counted_workload, options.seed));
   auto emulator = device::make_emulator();
-  const auto launches = launches_of(counted.plan);
   KW_TRY(auto loaded, emulator->load(counted.plan));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (counted.plan.find_buffer(problem.inputs[i].name) == nullptr) continue;
@@ -205,25 +207,77 @@ Status count(Subject& subject, Counted counted, const Options& options) {
   }
   const auto weight = [](const problem::Cost& cost) { return cost.operations > 0 ? cost.operations : cost.input_bytes + cost.output_bytes; };
   const double operations = weight(subject.cost) / std::max(1.0, weight(subject.counted_cost));
+  set_launched(subject, counted.plan);
   for (Kernel& kernel : subject.kernels) {
-    for (const auto& [name, launched] : launches) {
-      if (name != kernel.mangled) continue;
-      kernel.counted = true;
-      kernel.counted_launched = launched;
-    }
     for (const device::StepReport& step : report.steps) {
       const auto* launch = std::get_if<plan::Launch>(&counted.plan.steps[step.step].action);
       if (launch == nullptr || launch->kernel != kernel.mangled) continue;
-      kernel.counters.add(step.counters);
       const Loops loops = loops_of(counted.plan.modules[launch->module].ptx);
-      for (const emu::SiteCounters& site : step.sites) add_sites(kernel.sites, scaled(site, kernel, loops, subject.shortened, operations));
+      std::vector<Site> sites;
+      for (const emu::SiteCounters& site : step.sites) sites.push_back(times(site, counted.as == CountedAs::kShortened ? by_blocks(kernel) : by_loops(site, kernel, loops, operations)));
+      add(kernel, step.counters, std::move(sites));
     }
-    kernel.totals = totals_of(kernel);
     if (!kernel.counted) {
       subject.notes.push_back(fmt::format("{} is launched by {} but by no workload that an emulator can run: nothing of it is counted",
                                           kernel.name, subject.workload.name));
     }
   }
+  return {};
+}
+
+// Blocks of the profiled workload's own launches.
+void take_sample(Subject& subject, const plan::Plan& plan, const std::vector<LaunchCounts>& launches) {
+  subject.counted_workload = subject.workload;
+  subject.counted_cost = subject.cost;
+  subject.counted_as = CountedAs::kSampled;
+  for (Kernel& kernel : subject.kernels) {
+    kernel.counters = {};
+    kernel.sites.clear();
+  }
+  set_launched(subject, plan);
+  for (const LaunchCounts& each : launches) {
+    const auto& launch = std::get<plan::Launch>(plan.steps[each.step].action);
+    subject.sampled_blocks += each.blocks;
+    subject.all_blocks += each.counters.blocks;
+    add(*std::find_if(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) { return kernel.mangled == launch.kernel; }), each.counters, each.sites);
+  }
+}
+
+// Whether the instructions that were counted at a shorter workload are those of the real launches. They are not where what a block does goes
+// by sizes that were shortened, as with masks, or is made to.
+bool agree(const Subject& subject, const plan::Plan& plan, const std::vector<LaunchCounts>& launches) {
+  constexpr double kApart = 1.25;
+  const auto warps = [](const std::vector<Site>& sites) { return std::accumulate(sites.begin(), sites.end(), 0.0, [](double sum, const Site& site) { return sum + site.warps; }); };
+  return std::all_of(subject.kernels.begin(), subject.kernels.end(), [&](const Kernel& kernel) {
+    double sampled = 0;
+    for (const LaunchCounts& each : launches)
+      if (std::get<plan::Launch>(plan.steps[each.step].action).kernel == kernel.mangled) sampled += warps(each.sites);
+    const double counted = warps(kernel.sites);
+    return sampled < kApart * counted && counted < kApart * sampled;
+  });
+}
+
+// By the best way that there is.
+Status count(Subject& subject, const toolchain::Compiled& compiled, const plan::Plan& plan, const Options& options) {
+  const auto recorded = [&](const problem::Workload& workload) { return record(compiled, *subject.problem, workload); };
+  const auto sampled = [&](uint64_t most) { return sample(*subject.problem, subject.workload, plan, {.most = most, .seed = options.seed, .threads = options.threads, .deadline_s = options.deadline_s}); };
+  if (auto shorter = shorten(*subject.problem, subject.workload, plan, recorded)) {
+    const bool same = shorter->workload.axes == subject.workload.axes;
+    KW_TRY_VOID(count_run(subject, {std::move(shorter->workload), std::move(shorter->plan), subject.kernels.size(), CountedAs::kShortened}, options));
+    if (!same) {
+      constexpr uint64_t kFew = 8;
+      if (const auto few = sampled(kFew); few && !agree(subject, plan, *few)) {
+        if (const auto all = sampled(kMostBlocks)) take_sample(subject, plan, *all);
+      }
+    }
+  } else if (const auto all = sampled(kMostBlocks)) {
+    take_sample(subject, plan, *all);
+  } else {
+    KW_TRY(const Counted other, another_workload(subject, compiled));
+    KW_TRY_VOID(count_run(subject, other, options));
+    subject.notes.push_back("counts are scaled, for the real launch cannot be sampled: " + all.error().message);
+  }
+  for (Kernel& kernel : subject.kernels) kernel.totals = totals_of(kernel);
   return {};
 }
 
@@ -298,9 +352,8 @@ Result<Subject> collect(const problem::Problem& problem, const std::string& cand
   if (subject.kernels.empty()) return fail(ErrorCode::kInvalid, "{} launches no kernel for workload {}: there is nothing to profile", candidate, subject.workload.name);
   subject.other_steps = plan.steps.size() - subject.launches;
   KW_TRY_VOID(add_code_facts(subject, plan, options));
-  KW_TRY(Counted counted, workload_to_count(subject, compiled, plan));
   // What the emulator lacks is no reason to leave out what the compiler, the machine code and a GPU say.
-  if (const Status counting = count(subject, std::move(counted), options); !counting && counting.error().code == ErrorCode::kUnsupported) {
+  if (const Status counting = count(subject, compiled, plan, options); !counting && counting.error().code == ErrorCode::kUnsupported) {
     subject.uncounted = counting.error().message;
     for (Kernel& kernel : subject.kernels) kernel.counted = false;
   } else if (!counting) {

@@ -1,6 +1,7 @@
 // From (problem, candidate, target) to what is known of it, with no GPU: compiled and recorded as the judge does, the
-// compiler's own report and machine code, and the emulator's counters. The counters come from a workload that an
-// emulator can run; grids, buffers and bytes from the one that is profiled, which nothing but a GPU (Options::gpu) executes.
+// compiler's own report and machine code, and the emulator's counters. The counters come from a shorter workload whose blocks do the same
+// (shorten.h), as far as a few blocks of the real launch confirm that; else from some blocks of the profiled one (sample.h), else from another workload that an emulator can run, scaled (scale.h).
+// Grids, buffers and bytes are those of the profiled one, which as a whole nothing but a GPU (Options::gpu) executes.
 // Errors: what the candidate does wrong as well (it does not compile, cannot be recorded, faults): the judge is the one
 // that tells more about it. Thread-safe.
 #pragma once

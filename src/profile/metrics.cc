@@ -85,32 +85,36 @@ void of_code(const Kernel& kernel, List& list) {
   list.exact("global loads in flight", kernel.sass->loads_in_flight, "", "SASS");
 }
 
-void of_counters(const Kernel& kernel, List& list) {
+void of_counters(const Kernel& kernel, bool exactly, List& list) {
   using C = emu::Counters;
   const C& c = kernel.counters;
   double instructions = 0, threads = 0;
   for (const uint64_t n : c.warp_instructions) instructions += of(n);
   for (const uint64_t n : c.thread_instructions) threads += of(n);
   const char* from = "emulator";
-  list.exact("warp instructions", instructions, "", from);
-  list.exact("active lanes", share_of(threads, 32 * instructions), "", from);
+  const auto say = [&](std::string name, double value, std::string unit, std::string source) {
+    if (exactly) list.exact(std::move(name), value, std::move(unit), std::move(source));
+    else list.estimated(std::move(name), value, std::move(unit), std::move(source));
+  };
+  say("warp instructions", instructions, "", from);
+  say("active lanes", share_of(threads, 32 * instructions), "", from);
   for (int i = 0; i < C::kClasses; ++i) {
     const auto each = static_cast<C::Class>(i);
-    if (c.warp_instructions[each] != 0) list.exact(fmt::format("share of {} instructions", emu::name_of(each)), share_of(of(c.warp_instructions[each]), instructions), "", from);
+    if (c.warp_instructions[each] != 0) say(fmt::format("share of {} instructions", emu::name_of(each)), share_of(of(c.warp_instructions[each]), instructions), "", from);
   }
-  list.exact("bytes loaded from global memory", of(c.global.load_bytes + c.cp_async_global_bytes), "B", from);
-  list.exact("bytes stored to global memory", of(c.global.store_bytes), "B", from);
-  if (c.global.load_requests != 0) list.exact("sectors a load request", share_of(of(c.global.sectors_load), of(c.global.load_requests)), "", from);
-  if (c.global.store_requests != 0) list.exact("sectors a store request", share_of(of(c.global.sectors_store), of(c.global.store_requests)), "", from);
-  list.exact("loads of a sector by a block", share_of(of(c.global.sectors_load + c.cp_async_sectors), of(c.block_sectors_load)), "", from);
+  say("bytes loaded from global memory", of(c.global.load_bytes + c.cp_async_global_bytes), "B", from);
+  say("bytes stored to global memory", of(c.global.store_bytes), "B", from);
+  if (c.global.load_requests != 0) say("sectors a load request", share_of(of(c.global.sectors_load), of(c.global.load_requests)), "", from);
+  if (c.global.store_requests != 0) say("sectors a store request", share_of(of(c.global.sectors_store), of(c.global.store_requests)), "", from);
+  say("loads of a sector by a block", share_of(of(c.global.sectors_load + c.cp_async_sectors), of(c.block_sectors_load)), "", from);
   const double ideal = of(c.shared.ideal_wavefronts_load + c.shared.ideal_wavefronts_store + c.ldmatrix.ideal_wavefronts_load + c.cp_async.ideal_wavefronts_store);
   const double needed = of(c.shared.wavefronts_load + c.shared.wavefronts_store + c.ldmatrix.wavefronts_load + c.cp_async.wavefronts_store);
-  if (ideal > 0) list.exact("shared-memory wavefronts over the ideal", needed / ideal, "", from);
-  list.exact("divergent branches", share_of(of(c.divergent_branches), of(c.branches)), "", from);
-  list.exact("barriers a block", share_of(of(c.barriers), of(c.blocks)), "", from);
-  list.exact("operations of tensor cores", of(c.tensor_operations), "", from);
-  list.exact("busiest block over the average", kernel.work.block_imbalance, "", from);
-  list.exact("busiest warp over the average", kernel.work.warp_imbalance, "", from);
+  if (ideal > 0) say("shared-memory wavefronts over the ideal", needed / ideal, "", from);
+  say("divergent branches", share_of(of(c.divergent_branches), of(c.branches)), "", from);
+  say("barriers a block", share_of(of(c.barriers), of(c.blocks)), "", from);
+  say("operations of tensor cores", of(c.tensor_operations), "", from);
+  say("busiest block over the average", kernel.work.block_imbalance, "", from);
+  say("busiest warp over the average", kernel.work.warp_imbalance, "", from);
 }
 
 // Of the GPU: what ncu says, and what follows from two of its numbers.
@@ -151,7 +155,7 @@ std::vector<Metric> metrics_of(const Subject& subject, const Roofline& roofline)
       list.exact("waves", of(kernel.launched.largest_blocks) / (kernel.occupancy.blocks_per_sm * std::max(1.0, static_cast<double>(subject.target->part.sm_count))), "", "plan");
     }
     of_code(kernel, list);
-    if (kernel.counted) of_counters(kernel, list);
+    if (kernel.counted) of_counters(kernel, subject.counts_exactly(), list);
     if (kernel.hardware) of_hardware(*kernel.hardware, list);
     if (!subject.uncounted.empty()) continue;
     list.estimated("bytes from and to DRAM", kernel.work.dram_bytes, "B");

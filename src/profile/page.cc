@@ -29,6 +29,15 @@ std::string axes_text(const problem::Workload& workload) {
   return fmt::format("{} ({})", workload.name, text);
 }
 
+std::string counted_text(const Subject& s) {
+  switch (s.counted_as) {
+    case CountedAs::kShortened: return axes_text(s.counted_workload) + ", where each block does the same; the emulator's metrics are of it";
+    case CountedAs::kSampled: return fmt::format("{} of {} blocks of the real launch; the emulator's metrics are of {}", s.sampled_blocks, s.all_blocks, s.counts_exactly() ? "them" : "all, by these");
+    case CountedAs::kScaled: break;
+  }
+  return axes_text(s.counted_workload) + ", and scaled; the emulator's metrics are of it";
+}
+
 // What ncu says of a kernel, in a line.
 std::string text_of(const HardwareCounters& h) {
   std::vector<std::string> parts;
@@ -52,7 +61,7 @@ std::string page(const Profile& profile) {
   const auto line = [&](std::string_view name, const std::string& text) { out += wrap(fmt::format("{:<12}{}", name, text), "  ", 110, 12); };
   line("profiled at", axes_text(s.workload));
   if (!s.uncounted.empty()) line("counted at", "nothing: " + s.uncounted);
-  else line("counted at", axes_text(s.counted_workload) + (s.shortened ? ", where each block does the same" : ", and scaled") + "; the emulator's metrics are of it");
+  else line("counted at", counted_text(s));
   line("class", fmt::format("{}: {} must move and {} operations be done, {:.3g} a byte; {} and DRAM meet at {:.3g}", name_of(r.by_problem), quantity(r.bytes, "B"),
                             quantity(r.operations, ""), r.intensity(), r.peak, r.ridge()));
   if (r.by_counters) line("by counters", fmt::format("{}: {}", name_of(*r.by_counters), r.why_by_counters()));

@@ -40,6 +40,9 @@ std::string to_json(const Profile& profile) {
   const Roofline& r = profile.roofline;
   ordered_json out = {{"schema", "kernelwright/profile/1"}, {"problem", s.problem->name}, {"candidate", printable_text(s.candidate)}, {"target", s.target->name},
                       {"part", s.target->part.product}, {"workload", json_of(s.workload)}, {"counted_workload", s.uncounted.empty() ? json_of(s.counted_workload) : ordered_json(nullptr)}};
+  out["counted_as"] = s.uncounted.empty() ? ordered_json(name_of(s.counted_as)) : ordered_json(nullptr);
+  out["sample"] = nullptr;
+  if (s.uncounted.empty() && s.counted_as == CountedAs::kSampled) out["sample"] = {{"blocks", s.sampled_blocks}, {"of", s.all_blocks}};
   out["uncounted"] = s.uncounted.empty() ? ordered_json(nullptr) : ordered_json(s.uncounted);
   out["class"] = {{"name", name_of(r.by_problem)}, {"by_counters", r.by_counters ? ordered_json(name_of(*r.by_counters)) : ordered_json(nullptr)}, {"bound", name_of(r.bound)}, {"counters_of", r.memory_share ? "ncu" : r.by_counters ? "estimate" : "nothing"},
                   {"conflict", r.conflict.empty() ? ordered_json(nullptr) : ordered_json(r.conflict)}};

@@ -72,10 +72,10 @@ TEST(Scale, LoopsGoWithTheWorkAndTheRestWithTheWarps) {
   site.warps = 20;
   site.party.ptx_line = 5;
   const Loops loops = {{4, 6}};
-  EXPECT_EQ(scaled(site, kernel, loops, false, 1000).warps, 20 * 1000);
-  EXPECT_EQ(scaled(site, kernel, loops, true, 1000).warps, 20 * 10);
+  EXPECT_EQ(times(site, by_loops(site, kernel, loops, 1000)).warps, 20 * 1000);
+  EXPECT_EQ(times(site, by_blocks(kernel)).warps, 20 * 10);
   site.party.ptx_line = 7;
-  EXPECT_EQ(scaled(site, kernel, loops, false, 1000).warps, 20 * 10);
+  EXPECT_EQ(times(site, by_loops(site, kernel, loops, 1000)).warps, 20 * 10);
 }
 
 TEST(Scale, WideningAnIndexIsNoConversion) {
@@ -84,7 +84,7 @@ TEST(Scale, WideningAnIndexIsNoConversion) {
   for (const auto& [text, is] : {std::pair{"cvt.u64.u32 %rd1, %r1;", emu::Counters::kInteger}, {"cvt.f32.f16 %f1, %rs1;", emu::Counters::kConversion},
                                  {"@%p1 cvt.rni.s32.f32 %r1, %f1;", emu::Counters::kConversion}}) {
     site.party.instruction = text;
-    EXPECT_EQ(scaled(site, kernel_launched(1, 1), {}, true, 1).instruction_class, is) << text;
+    EXPECT_EQ(times(site, 1).instruction_class, is) << text;
   }
 }
 

@@ -44,13 +44,16 @@ Loops loops_of(std::string_view ptx) {
   return loops;
 }
 
-Site scaled(const emu::SiteCounters& site, const Kernel& kernel, const Loops& loops, bool shortened, double operations) {
-  const double counted_blocks = std::max(1.0, of(kernel.counted_launched.blocks));
-  const double blocks = of(kernel.launched.blocks) / counted_blocks;
-  const double warps = kernel.warps() / std::max(1.0, counted_blocks * ((kernel.counted_launched.threads + 31) / 32));
+double by_blocks(const Kernel& kernel) { return of(kernel.launched.blocks) / std::max(1.0, of(kernel.counted_launched.blocks)); }
+
+double by_loops(const emu::SiteCounters& site, const Kernel& kernel, const Loops& loops, double operations) {
   const bool in_loop = std::any_of(loops.begin(), loops.end(), [&](const auto& loop) { return site.party.ptx_line >= loop.first && site.party.ptx_line <= loop.second; });
+  if (in_loop) return operations;
   // Without a loop nothing but the number of warps tells the workloads apart.
-  const double by = shortened ? blocks : in_loop ? operations : warps;
+  return kernel.warps() / std::max(1.0, std::max(1.0, of(kernel.counted_launched.blocks)) * ((kernel.counted_launched.threads + 31) / 32));
+}
+
+Site times(const emu::SiteCounters& site, double by) {
   Site out;
   out.party = site.party;
   out.instruction_class = converts_integers(site.party.instruction) ? emu::Counters::kInteger : site.instruction_class;
@@ -66,6 +69,18 @@ Site scaled(const emu::SiteCounters& site, const Kernel& kernel, const Loops& lo
   out.address_passes = of(site.address_passes) * by;
   out.addresses = of(site.addresses);
   return out;
+}
+
+void add_site(std::vector<Site>& to, Site site) {
+  const auto at = std::find_if(to.begin(), to.end(), [&](const Site& each) { return each.party.ptx_line == site.party.ptx_line; });
+  if (at == to.end()) {
+    to.push_back(std::move(site));
+    return;
+  }
+  for (double Site::*each : {&Site::warps, &Site::threads, &Site::requests, &Site::bytes, &Site::sectors, &Site::lines, &Site::wavefronts, &Site::ideal_wavefronts, &Site::address_passes}) {
+    (*at).*each += site.*each;
+  }
+  at->addresses = std::max(at->addresses, site.addresses);
 }
 
 Totals totals_of(const Kernel& kernel) {

@@ -103,7 +103,7 @@ Work work_of(const Kernel& kernel, const Subject& subject) {
   add_spills(kernel, subject, work);
   work.barriers = totals.warps[C::kBarrier] / warps;
   const double counted = of(std::accumulate(c.warp_instructions.begin(), c.warp_instructions.end(), uint64_t{0}));
-  if (subject.shortened && counted > 0) {   // how a smaller workload spreads tells nothing of a larger one
+  if (subject.counted_as != CountedAs::kScaled && counted > 0) {   // how a smaller workload spreads tells nothing of a larger one
     work.block_imbalance = std::max(1.0, of(c.busiest_block) * blocks / counted);
     work.warp_imbalance = std::max(1.0, of(c.busiest_warps) * of(c.warps) / blocks / counted);
     if (work.warp_imbalance > 0.75 * work.warps_per_block) work.load_imbalance = work.warp_imbalance;   // a warp that does everything loads alone
@@ -112,6 +112,8 @@ Work work_of(const Kernel& kernel, const Subject& subject) {
 }
 
 }  // namespace
+
+std::string_view name_of(CountedAs how) { return how == CountedAs::kShortened ? "shortened" : how == CountedAs::kSampled ? "sampled" : "scaled"; }
 
 double Kernel::warps() const { return of(launched.blocks) * ((launched.threads + 31) / 32); }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arch/occupancy.h"
@@ -76,6 +77,15 @@ struct Kernel {
   double warps() const;                          // of all launches
 };
 
+// What the counts are of.
+enum class CountedAs : uint8_t {
+  kShortened,   // a workload that differs from the profiled one in its number of blocks only
+  kSampled,     // some blocks of the profiled workload's own launches
+  kScaled,      // another workload that launches the same kernels
+};
+
+std::string_view name_of(CountedAs how);   // "shortened", …
+
 // The GPU that a candidate is measured on: its architecture, with what the device itself says.
 struct DeviceTarget {
   std::string name;
@@ -100,7 +110,9 @@ struct Subject {
   problem::Cost cost, counted_cost;
   std::optional<tensor::DType> matmul_dtype;     // of the operands, where most operations are those of a matrix product
   std::vector<Kernel> kernels;                   // of the profiled workload, the longest first
-  bool shortened = false;                        // the counted workload differs from the profiled one in its number of blocks only
+  CountedAs counted_as = CountedAs::kScaled;
+  uint64_t sampled_blocks = 0, all_blocks = 0;   // where sampled: of all launches
+  bool counts_exactly() const { return counted_as != CountedAs::kSampled || sampled_blocks == all_blocks; }   // at the counted workload
   uint64_t launches = 0, other_steps = 0;        // of the profiled plan
   double seconds = 0;                            // estimated, launches included; where nothing was counted, of moving the buffers alone
   std::optional<Measured> measured;              // on a GPU
