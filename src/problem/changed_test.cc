@@ -71,5 +71,33 @@ TEST(Changed, AsTheWholeEvaluation) {
   EXPECT_GT(nodes_changed, 200);
 }
 
+TEST(Inputs, TheBeginningIsThatOfTheWhole) {
+  const auto problem = parse_problem(R"(problem p: "p"
+axes:
+  N >= 1
+inputs:
+  x: f16[N, 10] ~ sorted(-1, 1)
+  i: i32[N] ~ integers(0, N)
+outputs:
+  y: f16[N, 10]
+reference:
+  y = x
+workloads:
+  emulator all: N=1000
+)", "p.problem");
+  if (!problem) GTEST_FAIL() << format_error(problem.error());
+  const Workload& workload = problem->workloads.front();
+  const auto whole = make_inputs(*problem, workload, 5);
+  ASSERT_TRUE(whole);
+  for (size_t i = 0; i < 2; ++i) {
+    for (const std::int64_t count : {0, 7, 333, 100000}) {
+      const auto some = make_beginning(*problem, workload, problem->inputs[i], 5, count);
+      ASSERT_TRUE(some);
+      EXPECT_EQ(some->size(), std::min(count, (*whole)[i].size()));
+      EXPECT_TRUE(std::equal(some->bytes().begin(), some->bytes().end(), (*whole)[i].bytes().begin()));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kw::problem
