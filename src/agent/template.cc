@@ -1,14 +1,24 @@
 #include "agent/template.h"
 
+#include <algorithm>
+
 #include "agent/template_pointwise.h"
 #include "agent/template_rows.h"
+#include "agent/template_text.h"
+#include "agent/template_transpose.h"
 
 namespace kw::agent {
 
 Result<std::string> template_kernel(const problem::Problem& problem) {
-  bool reduces = false;
-  for (const problem::Node& node : problem.graph.nodes) reduces = reduces || problem::op_group(node.op) == problem::OpGroup::kReduce || problem::op_group(node.op) == problem::OpGroup::kPick;
-  return reduces ? rows_kernel(problem) : pointwise_kernel(problem);
+  const std::vector<bool> needed = needed_nodes(problem);
+  const auto has = [&](auto&& is) {
+    for (size_t i = 0; i < needed.size(); ++i)
+      if (needed[i] && is(problem.graph.nodes[i].op)) return true;
+    return false;
+  };
+  if (has([](problem::Op op) { return problem::op_group(op) == problem::OpGroup::kReduce || problem::op_group(op) == problem::OpGroup::kPick; })) return rows_kernel(problem);
+  if (has([](problem::Op op) { return op == problem::Op::kTranspose; })) return transpose_kernel(problem);
+  return pointwise_kernel(problem);
 }
 
 }  // namespace kw::agent

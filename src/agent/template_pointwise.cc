@@ -54,11 +54,7 @@ class Writer {
 
   // Those that the outputs need.
   Status look_at_inputs() {
-    needed_.assign(problem_.graph.nodes.size(), false);
-    for (const auto& output : problem_.outputs) needed_[static_cast<size_t>(output.node)] = true;
-    for (size_t i = needed_.size(); i-- > 0;)
-      if (needed_[i])
-        for (const problem::NodeId operand : problem_.graph.nodes[i].operands) needed_[static_cast<size_t>(operand)] = true;
+    needed_ = needed_nodes(problem_);
     for (size_t i = 0; i < needed_.size(); ++i) {
       const problem::Node& node = problem_.graph.nodes[i];
       if (!needed_[i] || node.op != Op::kInput) continue;

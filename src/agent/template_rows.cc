@@ -56,12 +56,9 @@ class Writer {
 
   // The shape of the rows is that of what is reduced; what the outputs need.
   Status find_rows() {
-    needed_.assign(nodes_.size(), false);
-    for (const auto& output : problem_.outputs) needed_[static_cast<size_t>(output.node)] = true;
+    needed_ = needed_nodes(problem_);
     for (size_t i = nodes_.size(); i-- > 0;) {
-      if (!needed_[i]) continue;
-      for (const NodeId operand : nodes_[i].operands) needed_[static_cast<size_t>(operand)] = true;
-      if (!reduction_of(nodes_[i].op)) continue;
+      if (!needed_[i] || !reduction_of(nodes_[i].op)) continue;
       const SymbolicShape& reduced = nodes_[static_cast<size_t>(nodes_[i].operands[0])].shape;
       if (nodes_[i].axes.size() != 1 || nodes_[i].axes[0] + 1 != static_cast<int64_t>(reduced.size())) return no_template(problem_, fmt::format("'{}' is not over the last axis alone", problem::op_name(nodes_[i].op)));
       if (!whole_.empty() && reduced != whole_) return no_template(problem_, "it reduces several shapes");
@@ -128,13 +125,9 @@ class Writer {
   Status look_at_input(const Node& node, Known& known) {
     const problem::TensorDecl& input = problem_.inputs[static_cast<size_t>(node.input)];
     const auto place = place_of(input.shape);
+    KW_TRY_VOID(signature_.add_input(problem_, input));
     const char* type = type_of(input.dtype);
-    if (type == nullptr) return no_template(problem_, fmt::format("input {} is {}", input.name, tensor::name_of(input.dtype)));
     if (!place) return no_template(problem_, fmt::format("input {} is neither of the rows' shape nor of their number nor of their last axis", input.name));
-    widest_ = std::max(widest_, tensor::bits_of(input.dtype) / 8);
-    parameters_ += fmt::format("const {}* {}, ", type, input.name);
-    arguments_ += fmt::format("{}.data<{}>(), ", input.name, type);
-    entry_ += fmt::format("kw::In {}, ", input.name);
     known.value = "in_" + input.name;
     known.varies = *place == Place::kRows || *place == Place::kColumns;
     if (known.varies) {
@@ -193,12 +186,8 @@ class Writer {
     std::string begin, each, end, rows;
     std::vector<NodeId> wanted;
     for (const problem::TensorDecl& output : problem_.outputs) {
+      KW_TRY_VOID(signature_.add_output(problem_, output));
       const char* type = type_of(output.dtype);
-      if (type == nullptr) return no_template(problem_, fmt::format("output {} is {}", output.name, tensor::name_of(output.dtype)));
-      widest_ = std::max(widest_, tensor::bits_of(output.dtype) / 8);
-      parameters_ += fmt::format("{}* {}, ", type, output.name);
-      arguments_ += fmt::format("{}.data<{}>(), ", output.name, type);
-      entry_ += fmt::format("kw::Out {}, ", output.name);
       const std::string value = fmt::format("kw::from_float<{}>({})", type, at(output.node).value);
       if (output.shape != whole_) {
         if (at(output.node).varies || !is_of_rows(output.shape)) return no_template(problem_, fmt::format("output {} is neither of the rows' shape nor of their number", output.name));
@@ -219,15 +208,9 @@ class Writer {
     std::string of;
     for (const auto* tensors : {&problem_.inputs, &problem_.outputs})
       for (const problem::TensorDecl& tensor : *tensors)
-        if (tensor.shape == whole_ && of.empty() && entry_.find(" " + tensor.name + ",") != std::string::npos) of = tensor.name;
+        if (tensor.shape == whole_ && of.empty() && signature_.entry.find(" " + tensor.name + ",") != std::string::npos) of = tensor.name;
     if (of.empty()) return no_template(problem_, "no input or output has the shape of its rows");
-    for (const std::string& axis : axes_) {
-      parameters_ += fmt::format("int64_t axis_{}, ", axis);
-      arguments_ += axis + ", ";
-      entry_ += fmt::format("int64_t {}, ", axis);
-    }
-    std::string vectors;
-    for (unsigned elements = 1; elements * widest_ <= 16; elements *= 2) vectors += fmt::format(" {}", elements);
+    signature_.add_axes(axes_);
     return fmt::format(R"(// {0}, a row a block: written from the problem's reference.
 #include <kernelwright/candidate.h>
 #include <kernelwright/pack.cuh>
@@ -255,7 +238,7 @@ KW_ENTRY({4}cudaStream_t stream) {{
   kernel<<<static_cast<unsigned>({5}.size() / columns), kThreads, 0, stream>>>({6}columns);
 }}
 )",
-                       problem_.name, vectors, parameters_, body, entry_, of, arguments_);
+                       problem_.name, signature_.vectors(), signature_.parameters, body, signature_.entry, of, signature_.arguments);
   }
 
   const problem::Problem& problem_;
@@ -265,8 +248,7 @@ KW_ENTRY({4}cudaStream_t stream) {{
   SymbolicShape whole_;             // of the rows
   int passes_ = 0;
   std::vector<std::string> axes_;   // whose sizes are computed with
-  std::string parameters_, arguments_, entry_;
-  unsigned widest_ = 1;             // bytes of an element
+  Signature signature_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace kw::agent {
 namespace {
 
-TEST(Template, KnowsWhatIsDoneElementByElementOrByRows) {
+TEST(Template, KnowsItsProblems) {
   std::set<std::string> covered;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(KW_SOURCE_DIR) + "/problems")) {
     if (entry.path().extension() != ".problem") continue;
@@ -29,8 +29,8 @@ TEST(Template, KnowsWhatIsDoneElementByElementOrByRows) {
     ASSERT_TRUE(tunables) << format_error(tunables.error()) << *source;
     EXPECT_GE(tunables->size(), 2u);
   }
-  EXPECT_EQ(covered, (std::set<std::string>{"adamw", "bias_gelu", "geglu", "gelu", "layer_norm_backward", "layer_norm_residual", "log_softmax", "reduction", "rms_norm",
-                                            "rms_norm_residual", "row_softmax", "silu", "vector_add"}));
+  EXPECT_EQ(covered, (std::set<std::string>{"adamw", "bias_gelu", "geglu", "gelu", "layer_norm_backward", "layer_norm_residual", "log_softmax", "nhwc_to_nchw",
+                                            "reduction", "rms_norm", "rms_norm_residual", "row_softmax", "silu", "transpose", "vector_add"}));
 }
 
 std::string why_not(const char* inputs, const char* output, const char* reference) {
@@ -68,6 +68,18 @@ TEST(Rows, AreNotTakenForColumns) {
   const auto source = template_kernel(*problem);
   ASSERT_FALSE(source);
   EXPECT_NE(source.error().message.find("it aligns rows with columns"), std::string::npos) << source.error().message;
+}
+
+TEST(Transpose, MovesOneInputWithWhatIsComputedOnTheWay) {
+  const char* inputs = "  x: f32[M, N]\n  z: f32[M, N]\n  r: f16[M]\n  s: f32[1]\n  q: i32[M, N] ~ integers(0, 3)\n";
+  const auto why = [&](const char* reference) { return why_not(inputs, "  y: f32[N, M]\n", reference); };
+  EXPECT_EQ(why("  y = tanh(transpose(exp(x) * s)) / r\n"), "");
+  EXPECT_NE(why("  y = transpose(x + z)\n").find("computed of several inputs"), std::string::npos);
+  EXPECT_NE(why("  y = transpose(x * r[:, None])\n").find("needs input r"), std::string::npos);
+  EXPECT_NE(why("  y = transpose(x) + transpose(z)\n").find("transposes more than once"), std::string::npos);
+  EXPECT_NE(why("  y = transpose(q)\n").find("input q is i32"), std::string::npos);
+  EXPECT_NE(why_not("  x: f32[M, N, 3]\n", "  y: f32[N, M, 3]\n", "  y = permute(x, [1, 0, 2])\n").find("leaves the last axis"), std::string::npos);
+  EXPECT_NE(why_not("  tile: f32[M, N]\n", "  y: f32[N, M]\n", "  y = transpose(tile)\n").find("the name 'tile'"), std::string::npos);
 }
 
 }  // namespace

@@ -53,6 +53,27 @@ tl::unexpected<Error> no_template(const problem::Problem& problem, std::string w
 
 bool all_one(const problem::SymbolicShape& shape) { return std::all_of(shape.begin(), shape.end(), is_one); }
 
+Status has_names_free(const problem::Problem& problem, std::initializer_list<std::string_view> taken) {
+  const auto check = [&](const std::string& name) -> Status {
+    if (std::find(taken.begin(), taken.end(), name) != taken.end()) return no_template(problem, fmt::format("the kernel would need the name '{}' for itself", name));
+    return {};
+  };
+  for (const auto* tensors : {&problem.inputs, &problem.outputs})
+    for (const problem::TensorDecl& tensor : *tensors) KW_TRY_VOID(check(tensor.name));
+  for (const problem::Axis& axis : problem.axes) KW_TRY_VOID(check(axis.name));
+  return {};
+}
+
+std::vector<bool> needed_nodes(const problem::Problem& problem) {
+  const auto& nodes = problem.graph.nodes;
+  std::vector<bool> needed(nodes.size(), false);
+  for (const auto& output : problem.outputs) needed[static_cast<size_t>(output.node)] = true;
+  for (size_t i = nodes.size(); i-- > 0;)
+    if (needed[i])
+      for (const problem::NodeId operand : nodes[i].operands) needed[static_cast<size_t>(operand)] = true;
+  return needed;
+}
+
 Result<std::string> number_of(const problem::Problem& problem, const problem::Node& node, std::vector<std::string>& axes) {
   if (node.op == Op::kConstant) return node.kind == problem::Kind::kBoolean ? std::string(node.value != 0 ? "true" : "false") : number(node.value);
   if (node.start.constant()) return number(static_cast<double>(*node.start.constant()));
@@ -76,6 +97,39 @@ Result<std::string> expression_of(const problem::Problem& problem, const problem
   fmt::dynamic_format_arg_store<fmt::format_context> arguments;
   for (const std::string& operand : operands) arguments.push_back(operand);
   return fmt::vformat(form, arguments);
+}
+
+Status Signature::add(const problem::Problem& problem, const problem::TensorDecl& tensor, bool output) {
+  const char* type = type_of(tensor.dtype);
+  if (type == nullptr) return no_template(problem, fmt::format("{} {} is {}", output ? "output" : "input", tensor.name, tensor::name_of(tensor.dtype)));
+  if (std::find(tensors_.begin(), tensors_.end(), tensor.name) != tensors_.end()) return {};
+  tensors_.push_back(tensor.name);
+  widest = std::max(widest, tensor::bits_of(tensor.dtype) / 8);
+  parameters += fmt::format("{}{}* {}, ", output ? "" : "const ", type, tensor.name);
+  arguments += fmt::format("{}.data<{}>(), ", tensor.name, type);
+  entry += fmt::format("kw::{} {}, ", output ? "Out" : "In", tensor.name);
+  return {};
+}
+
+Status Signature::add_input(const problem::Problem& problem, const problem::TensorDecl& input) { return add(problem, input, false); }
+Status Signature::add_output(const problem::Problem& problem, const problem::TensorDecl& output) { return add(problem, output, true); }
+
+void Signature::add_size(const std::string& name, const std::string& value) {
+  parameters += fmt::format("int64_t {}, ", name);
+  arguments += value + ", ";
+}
+
+void Signature::add_axes(const std::vector<std::string>& axes) {
+  for (const std::string& axis : axes) {
+    add_size("axis_" + axis, axis);
+    entry += fmt::format("int64_t {}, ", axis);
+  }
+}
+
+std::string Signature::vectors() const {
+  std::string out;
+  for (unsigned elements = 1; elements * widest <= 16; elements *= 2) out += fmt::format(" {}", elements);
+  return out;
 }
 
 }  // namespace kw::agent
