@@ -39,6 +39,7 @@ struct GemmTile {
   static constexpr int kSharedBytes = kStages * kStageElements * static_cast<int>(sizeof(T));
   static constexpr int kFragmentsM = kWarpM / 16, kFragmentsN = kWarpN / 8;
   static_assert(kLayout == BLayout::kColumns || sizeof(T) == 2, "ldmatrix transposes 16-bit elements only");
+  static_assert(kLayout == BLayout::kColumns || kN >= 64, "rows of B are permuted by eight chunks");
   static_assert(kWarpM % 16 == 0 && kWarpN % 16 == 0, "fragments are loaded in pairs");
   using Accumulator = typename Product<T>::Accumulator;
 
@@ -143,16 +144,17 @@ struct GemmTile {
 
   template <typename A, typename B>
   __device__ static void load_stage(T* stage, const A& a, const B& b, int m0, int n0, int k0) {
-    static_assert(kM * 4 % kThreads == 0 && kN * 4 % kThreads == 0, "every thread copies equally many chunks");
 #pragma unroll
-    for (int i = 0; i < kM * 4 / kThreads; ++i) {
+    for (int i = 0; i < (kM * 4 + kThreads - 1) / kThreads; ++i) {
       const int index = i * kThreads + threadIdx.x, row = index / 4, chunk = index % 4;
+      if (kM * 4 % kThreads != 0 && index >= kM * 4) break;
       copy_chunk(stage + k_row_offset(row, chunk), a, m0 + row, k0 + chunk * kChunk);
     }
     T* b_stage = stage + kM * kK;
 #pragma unroll
-    for (int i = 0; i < kN * 4 / kThreads; ++i) {
+    for (int i = 0; i < (kN * 4 + kThreads - 1) / kThreads; ++i) {
       const int index = i * kThreads + threadIdx.x;
+      if (kN * 4 % kThreads != 0 && index >= kN * 4) break;
       if constexpr (kLayout == BLayout::kColumns) {
         const int row = index / 4, chunk = index % 4;
         copy_chunk(b_stage + k_row_offset(row, chunk), b, n0 + row, k0 + chunk * kChunk);

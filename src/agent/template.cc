@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "agent/template_gemv.h"
+#include "agent/template_operand.h"
 #include "agent/template_pointwise.h"
+#include "agent/template_product.h"
 #include "agent/template_rows.h"
 #include "agent/template_text.h"
 #include "agent/template_transpose.h"
@@ -16,6 +19,7 @@ Result<std::string> template_kernel(const problem::Problem& problem) {
       if (needed[i] && is(problem.graph.nodes[i].op)) return true;
     return false;
   };
+  if (const auto products = products_of(problem); !products.empty()) return multiplies_vector(problem, products[0]) ? gemv_kernel(problem) : product_kernel(problem);
   if (has([](problem::Op op) { return problem::op_group(op) == problem::OpGroup::kReduce || problem::op_group(op) == problem::OpGroup::kPick; })) return rows_kernel(problem);
   if (has([](problem::Op op) { return op == problem::Op::kTranspose; })) return transpose_kernel(problem);
   return pointwise_kernel(problem);

@@ -9,18 +9,6 @@ using problem::NodeId;
 using problem::Op;
 using problem::SymbolicShape;
 
-namespace {
-
-// Sizes of 1 aside, the same ones in the same order.
-bool only_adds_ones(const SymbolicShape& from, const SymbolicShape& to) {
-  SymbolicShape a, b;
-  std::copy_if(from.begin(), from.end(), std::back_inserter(a), [](const problem::Dim& dim) { return !is_one(dim); });
-  std::copy_if(to.begin(), to.end(), std::back_inserter(b), [](const problem::Dim& dim) { return !is_one(dim); });
-  return a == b;
-}
-
-}  // namespace
-
 std::optional<std::string> lead_at(const SymbolicShape& lead, const SymbolicShape& whole, const std::string& at, const std::string& size) {
   if (lead == whole) return all_one(whole) ? "" : at;
   auto begin = lead.begin();
@@ -86,14 +74,14 @@ Status Elements::load(size_t i, const problem::TensorDecl& input, const Symbolic
     present.push_back(&trailing_[trailing - own + t]);
   }
   const auto lead = lead_at(SymbolicShape(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(own)), SymbolicShape(whole_.begin(), whole_.end() - static_cast<std::ptrdiff_t>(trailing)),
-                            lead_, "lead_" + input.name);
+                            lead_, fmt::format("lead{}_{}", i, input.name));
   if (!lead) return elsewhere();
   std::string index = *lead, size = input.name + ".size()";
   for (const Coordinate* coordinate : present) {
     index = index.empty() ? coordinate->at : fmt::format("({}) * {} + {}", index, coordinate->size, coordinate->at);
     size += " / " + coordinate->size;
   }
-  if (lead->find('%') != std::string::npos && signature_.parameters.find(fmt::format(" lead_{},", input.name)) == std::string::npos) signature_.add_size("lead_" + input.name, size);
+  if (lead->find('%') != std::string::npos) signature_.add_size(fmt::format("lead{}_{}", i, input.name), size);
   values_[i] = fmt::format("in{}_{}", i, input.name);
   lines_.push_back(fmt::format("const float {} = kw::to_float({}[{}]);\n", values_[i], input.name, index.empty() ? "0" : index));
   return {};

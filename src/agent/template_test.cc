@@ -29,8 +29,9 @@ TEST(Template, KnowsItsProblems) {
     ASSERT_TRUE(tunables) << format_error(tunables.error()) << *source;
     EXPECT_GE(tunables->size(), 2u);
   }
-  EXPECT_EQ(covered, (std::set<std::string>{"adamw", "bias_gelu", "geglu", "gelu", "layer_norm_backward", "layer_norm_residual", "log_softmax", "nhwc_to_nchw",
-                                            "reduction", "rms_norm", "rms_norm_residual", "row_softmax", "silu", "transpose", "vector_add"}));
+  EXPECT_EQ(covered, (std::set<std::string>{"adamw", "attention_scores", "bias_gelu", "geglu", "gelu", "gemm_batched", "gemm_bias_gelu", "gemm_f16", "gemm_f32", "gemm_skinny",
+                                            "gemm_split_k", "gemm_tf32", "gemv", "layer_norm_backward", "layer_norm_residual", "log_softmax", "nhwc_to_nchw", "reduction", "rms_norm",
+                                            "rms_norm_residual", "row_softmax", "silu", "transpose", "vector_add"}));
 }
 
 std::string why_not(const char* inputs, const char* output, const char* reference) {
@@ -80,6 +81,40 @@ TEST(Transpose, MovesOneInputWithWhatIsComputedOnTheWay) {
   EXPECT_NE(why("  y = transpose(q)\n").find("input q is i32"), std::string::npos);
   EXPECT_NE(why_not("  x: f32[M, N, 3]\n", "  y: f32[N, M, 3]\n", "  y = permute(x, [1, 0, 2])\n").find("leaves the last axis"), std::string::npos);
   EXPECT_NE(why_not("  tile: f32[M, N]\n", "  y: f32[N, M]\n", "  y = transpose(tile)\n").find("the name 'tile'"), std::string::npos);
+}
+
+TEST(Gemv, TakesRowsThatLieSideBySide) {
+  const auto why = [](const char* reference) {
+    return why_not("  a: f16[3, M, N]\n  b: f32[M, N]\n  x: bf16[N]\n  z: f32[M]\n  r: f32[3, M]\n", "  y: f32[3, M]\n", reference);
+  };
+  EXPECT_EQ(why("  y = tanh(a @ x + z) * r\n"), "");
+  EXPECT_EQ(why("  y = x @ transpose(a) + x @ transpose(b)\n").find("it has more than one product") == std::string::npos, false);
+  EXPECT_EQ(why("  y = x @ transpose(a)\n"), "");
+  EXPECT_NE(why("  y = r + z @ b @ x\n"), "");
+  EXPECT_NE(why_not("  a: f16[M, N]\n  z: f16[M]\n", "  y: f32[N]\n", "  y = z @ a\n").find("it multiplies columns of a"), std::string::npos);
+  EXPECT_NE(why_not("  a: f16[M, N]\n  x: f16[N]\n", "  y: f32[M]\n", "  y = exp(a) @ x\n").find("made by 'exp'"), std::string::npos);
+}
+
+TEST(Product, UsesTensorCoresForWhatTheyTake) {
+  const auto source_of = [](const char* inputs, const char* reference) {
+    const auto problem = problem::parse_problem(fmt::format("problem p: \"p\"\n\naxes:\n  B >= 1\n  M >= 1\n  N >= 1\n  K >= 1\n\ninputs:\n{}\noutputs:\n  c: f32[B, M, N]\n\nreference:\n{}\nworkloads:\n  smallest one: B=1, M=1, N=1, K=1\n",
+                                                            inputs, reference), "p.problem");
+    if (!problem) return format_error(problem.error());
+    const auto source = template_kernel(*problem);
+    return source ? *source : source.error().message;
+  };
+  const auto uses = [](const std::string& source, const char* what) { return source.find(what) != std::string::npos; };
+  EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n", "  c = a @ b\n"), "kw::GemmTile<__half, kw::BLayout::kRows"));
+  EXPECT_TRUE(uses(source_of("  a: bf16[B, M, K]\n  b: bf16[N, K]\n", "  c = silu(a @ transpose(b))\n"), "kw::GemmTile<__nv_bfloat16, kw::BLayout::kColumns"));
+  EXPECT_TRUE(uses(source_of("  a: f32[B, M, K]\n  b: f32[N, K]\n", "  s: tf32 = a\n  t: tf32 = b\n  c = s @ transpose(t)\n"), "kw::GemmTile<float"));
+  for (const auto& source : {source_of("  a: f32[B, M, K]\n  b: f32[N, K]\n", "  c = a @ transpose(b)\n"), source_of("  a: f16[B, K, M]\n  b: f16[N, K]\n", "  c = transpose(a) @ transpose(b)\n"),
+                             source_of("  a: f16[B, M, K]\n  b: bf16[N, K]\n", "  c = a @ transpose(b)\n")}) {
+    EXPECT_TRUE(uses(source, "kw::FmaTile<")) << source;
+    EXPECT_FALSE(uses(source, "kw::GemmTile<")) << source;
+  }
+  EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n  r: f16[N, M]\n", "  c = a @ b + transpose(r)\n"), "input r does not lie along axes"));
+  EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n", "  c = (a @ b) / sum(a @ b, axis=-1, keepdims=true)\n"), "more than one product"));
+  EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n  rows: f16[N]\n", "  c = a @ b + rows\n"), "the name 'rows'"));
 }
 
 }  // namespace

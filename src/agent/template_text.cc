@@ -74,6 +74,13 @@ std::vector<bool> needed_nodes(const problem::Problem& problem) {
   return needed;
 }
 
+bool only_adds_ones(const problem::SymbolicShape& from, const problem::SymbolicShape& to) {
+  problem::SymbolicShape a, b;
+  std::copy_if(from.begin(), from.end(), std::back_inserter(a), [](const problem::Dim& dim) { return !is_one(dim); });
+  std::copy_if(to.begin(), to.end(), std::back_inserter(b), [](const problem::Dim& dim) { return !is_one(dim); });
+  return a == b;
+}
+
 Result<std::string> number_of(const problem::Problem& problem, const problem::Node& node, std::vector<std::string>& axes) {
   if (node.op == Op::kConstant) return node.kind == problem::Kind::kBoolean ? std::string(node.value != 0 ? "true" : "false") : number(node.value);
   if (node.start.constant()) return number(static_cast<double>(*node.start.constant()));

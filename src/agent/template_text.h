@@ -20,6 +20,8 @@ inline const char* type_of(problem::Kind kind) { return kind == problem::Kind::k
 
 inline bool is_one(const problem::Dim& dim) { return dim.constant() == 1; }
 bool all_one(const problem::SymbolicShape& shape);
+// Axes of 1 aside, the same ones in the same order.
+bool only_adds_ones(const problem::SymbolicShape& from, const problem::SymbolicShape& to);
 
 // kUnsupported where a tensor or an axis has one of the names that the kernel needs for itself.
 Status has_names_free(const problem::Problem& problem, std::initializer_list<std::string_view> taken);

@@ -23,7 +23,7 @@ class Writer {
   explicit Writer(const problem::Problem& problem) : problem_(problem), nodes_(problem.graph.nodes) {}
 
   Result<std::string> write() {
-    KW_TRY_VOID(has_names_free(problem_, {"tile", "block", "slot", "i", "j", "i0", "j0", "e", "element", "elements", "from", "to", "kernel", "whole", "blocks", "pack", "stream"}));
+    KW_TRY_VOID(has_names_free(problem_, {"tile", "block", "slot", "i", "j", "i0", "j0", "nth", "element", "elements", "from", "to", "kernel", "whole", "blocks", "pack", "stream"}));
     KW_TRY_VOID(find_transposition());
     KW_TRY_VOID(find_input());
     group_axes();
@@ -111,7 +111,7 @@ class Writer {
       KW_TRY(const std::string value, elements.value_of(output.node));
       const char* type = type_of(output.dtype);
       outs += fmt::format("    kw::Pack<{}, V> out_{};\n", type, output.name);
-      each += fmt::format("      out_{}.at[e] = kw::from_float<{}>({});\n", output.name, type, value);
+      each += fmt::format("      out_{}.at[nth] = kw::from_float<{}>({});\n", output.name, type, value);
       stores += fmt::format("    *reinterpret_cast<kw::Pack<{0}, V>*>({1} + to) = out_{1};\n", type, output.name);
     }
     signature.add_axes(elements.axes());
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(kThreads) transpose({parameters}) {{
     const int64_t from = {offset_in} + {stride_in} + i0 + i;
     const kw::Pack<{type}, V> pack = *reinterpret_cast<const kw::Pack<{type}, V>*>({input} + from);
 #pragma unroll
-    for (int e = 0; e < V; ++e) tile[j][i + e] = pack.at[e];
+    for (int nth = 0; nth < V; ++nth) tile[j][i + nth] = pack.at[nth];
   }}
   __syncthreads();
 #pragma unroll
@@ -165,8 +165,8 @@ __global__ void __launch_bounds__(kThreads) transpose({parameters}) {{
     if (j0 + j >= size_{last} || i0 + i >= size_{fast}) continue;
     const int64_t to = {offset_out} + {stride_out} + j0 + j;
 {outs}#pragma unroll
-    for (int e = 0; e < V; ++e) {{
-      const float in_{input} = kw::to_float(tile[j + e][i]);
+    for (int nth = 0; nth < V; ++nth) {{
+      const float in_{input} = kw::to_float(tile[j + nth][i]);
 {element}{statements}{each}    }}
 {stores}  }}
 }}
@@ -184,7 +184,7 @@ KW_ENTRY({entry}cudaStream_t stream) {{
                        fmt::arg("name", problem_.name), fmt::arg("vectors", signature.vectors()), fmt::arg("parameters", without_comma(signature.parameters)), fmt::arg("type", type_of(input.dtype)),
                        fmt::arg("fast", fast), fmt::arg("last", last_), fmt::arg("coordinates", coordinates), fmt::arg("offset_in", offset(false)), fmt::arg("offset_out", offset(true)),
                        fmt::arg("stride_in", times("(j0 + j)", groups_[last_].behind)), fmt::arg("stride_out", times("(i0 + i)", groups_[fast].behind_out)), fmt::arg("input", input.name),
-                       fmt::arg("outs", outs), fmt::arg("element", elements.statements("").find("element") == std::string::npos ? "" : "      const int64_t element = to + e;\n"),
+                       fmt::arg("outs", outs), fmt::arg("element", elements.statements("").find("element") == std::string::npos ? "" : "      const int64_t element = to + nth;\n"),
                        fmt::arg("statements", elements.statements("      ")), fmt::arg("each", each), fmt::arg("stores", stores), fmt::arg("entry", signature.entry), fmt::arg("sizes", sizes),
                        fmt::arg("blocks", blocks), fmt::arg("arguments", without_comma(signature.arguments)));
   }
