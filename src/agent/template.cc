@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/template_attention.h"
 #include "agent/template_gemv.h"
 #include "agent/template_operand.h"
 #include "agent/template_pointwise.h"
@@ -19,7 +20,10 @@ Result<std::string> template_kernel(const problem::Problem& problem) {
       if (needed[i] && is(problem.graph.nodes[i].op)) return true;
     return false;
   };
-  if (const auto products = products_of(problem); !products.empty()) return multiplies_vector(problem, products[0]) ? gemv_kernel(problem) : product_kernel(problem);
+  if (const auto products = products_of(problem); !products.empty()) {
+    if (products.size() > 1) return attention_kernel(problem);
+    return multiplies_vector(problem, products[0]) ? gemv_kernel(problem) : product_kernel(problem);
+  }
   if (has([](problem::Op op) { return problem::op_group(op) == problem::OpGroup::kReduce || problem::op_group(op) == problem::OpGroup::kPick; })) return rows_kernel(problem);
   if (has([](problem::Op op) { return op == problem::Op::kTranspose; })) return transpose_kernel(problem);
   return pointwise_kernel(problem);

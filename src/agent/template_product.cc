@@ -51,7 +51,7 @@ class Writer {
     if (!lead) return no_template(problem_, fmt::format("the leading axes of input {} are not the result's last ones", operand.input->name));
     if (lead->find('%') != std::string::npos) signature_.add_size(lead_name, fmt::format("{}.size() / {} / {}", operand.input->name, rows, columns));
     if (operand.transposed) std::swap(rows, columns);
-    matrix = fmt::format("kw::Matrix<{}>{{{}{}, {}, {}, {}}}", type_of(operand.input->dtype), operand.input->name, lead->empty() ? "" : fmt::format(" + ({}) * {}", *lead, stride), rows, columns, columns);
+    matrix = fmt::format("kw::Matrix<{}>{{{}{}, {}, {}, {}}}", type_of(operand.input->dtype), operand.input->name, lead->empty() ? "" : fmt::format(" + {} * {}", *lead, stride), rows, columns, columns);
     return {};
   }
 

@@ -29,9 +29,9 @@ TEST(Template, KnowsItsProblems) {
     ASSERT_TRUE(tunables) << format_error(tunables.error()) << *source;
     EXPECT_GE(tunables->size(), 2u);
   }
-  EXPECT_EQ(covered, (std::set<std::string>{"adamw", "attention_scores", "bias_gelu", "geglu", "gelu", "gemm_batched", "gemm_bias_gelu", "gemm_f16", "gemm_f32", "gemm_skinny",
-                                            "gemm_split_k", "gemm_tf32", "gemv", "layer_norm_backward", "layer_norm_residual", "log_softmax", "nhwc_to_nchw", "reduction", "rms_norm",
-                                            "rms_norm_residual", "row_softmax", "silu", "transpose", "vector_add"}));
+  EXPECT_EQ(covered, (std::set<std::string>{"adamw", "attention_bias", "attention_causal", "attention_forward", "attention_scores", "bias_gelu", "geglu", "gelu", "gemm_batched",
+                                            "gemm_bias_gelu", "gemm_f16", "gemm_f32", "gemm_skinny", "gemm_split_k", "gemm_tf32", "gemv", "layer_norm_backward", "layer_norm_residual",
+                                            "log_softmax", "nhwc_to_nchw", "reduction", "rms_norm", "rms_norm_residual", "row_softmax", "silu", "transpose", "vector_add"}));
 }
 
 std::string why_not(const char* inputs, const char* output, const char* reference) {
@@ -88,7 +88,7 @@ TEST(Gemv, TakesRowsThatLieSideBySide) {
     return why_not("  a: f16[3, M, N]\n  b: f32[M, N]\n  x: bf16[N]\n  z: f32[M]\n  r: f32[3, M]\n", "  y: f32[3, M]\n", reference);
   };
   EXPECT_EQ(why("  y = tanh(a @ x + z) * r\n"), "");
-  EXPECT_EQ(why("  y = x @ transpose(a) + x @ transpose(b)\n").find("it has more than one product") == std::string::npos, false);
+  EXPECT_NE(why("  y = x @ transpose(a) + x @ transpose(b)\n").find("its output is not its second product"), std::string::npos);
   EXPECT_EQ(why("  y = x @ transpose(a)\n"), "");
   EXPECT_NE(why("  y = r + z @ b @ x\n"), "");
   EXPECT_NE(why_not("  a: f16[M, N]\n  z: f16[M]\n", "  y: f32[N]\n", "  y = z @ a\n").find("it multiplies columns of a"), std::string::npos);
@@ -113,8 +113,31 @@ TEST(Product, UsesTensorCoresForWhatTheyTake) {
     EXPECT_FALSE(uses(source, "kw::GemmTile<")) << source;
   }
   EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n  r: f16[N, M]\n", "  c = a @ b + transpose(r)\n"), "input r does not lie along axes"));
-  EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n", "  c = (a @ b) / sum(a @ b, axis=-1, keepdims=true)\n"), "more than one product"));
+  EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n", "  c = (a @ b) / sum(a @ b, axis=-1, keepdims=true)\n"), "its output is not its second product"));
   EXPECT_TRUE(uses(source_of("  a: f16[B, M, K]\n  b: f16[K, N]\n  rows: f16[N]\n", "  c = a @ b + rows\n"), "the name 'rows'"));
+}
+
+TEST(Attention, LeavesOutKeysThatNoQuerySeesOnlyWhereTheMaskSaysSo) {
+  const auto source_of = [](const char* scores, const char* output) {
+    const auto problem = problem::parse_problem(fmt::format("problem p: \"p\"\n\naxes:\n  S >= 1\n  T >= 1\n  D == 128\n\ninputs:\n  q: f16[4, S, D]\n  k: f16[4, S, D]\n  v: f16[S, D]\n  t: f16[4, T, D]\n  bias: f32[S, 1]\noutputs:\n"
+                                                            "  o: f16[4, S, D]\n\nreference:\n  seen = arange(S) <= arange(S)[:, None]\n  s = {}\n  o = {}\nworkloads:\n  smallest one: S=1, T=1\n", scores, output), "p.problem");
+    if (!problem) return format_error(problem.error());
+    const auto source = template_kernel(*problem);
+    return source ? *source : source.error().message;
+  };
+  const auto uses = [](const std::string& source, const char* what) { return source.find(what) != std::string::npos; };
+  const char *all = "kw::AllKeys{columns}", *causal = "kw::CausalKeys{rows, columns}", *may_be_masked = "kWarps, kKeys, true>", *finite = "kWarps, kKeys, false>";
+  const std::string plain = source_of("q @ transpose(k) / sqrt(D)", "softmax(s) @ v");
+  EXPECT_TRUE(uses(plain, all) && uses(plain, finite)) << plain;
+  const std::string seen = source_of("where(seen, tanh(q @ transpose(k)), -inf)", "softmax(s) @ v");
+  EXPECT_TRUE(uses(seen, causal) && uses(seen, finite)) << seen;
+  const std::string masked = source_of("where(bias > 0, q @ transpose(k), -inf)", "softmax(s) @ v");
+  EXPECT_TRUE(uses(masked, all) && uses(masked, may_be_masked)) << masked;
+  EXPECT_TRUE(uses(source_of("where(seen, q @ transpose(k), 0)", "softmax(s) @ v"), "'arange'"));
+  EXPECT_TRUE(uses(source_of("where(arange(S)[:, None] <= arange(S), q @ transpose(k), -inf)", "softmax(s) @ v"), "'arange'"));
+  EXPECT_TRUE(uses(source_of("q @ transpose(k)", "softmax(s, axis=-2) @ v"), "no softmax over the last axis"));
+  EXPECT_TRUE(uses(source_of("q @ transpose(k)", "exp(s) @ v"), "no softmax over the last axis"));
+  EXPECT_TRUE(uses(source_of("q @ transpose(k)", "silu(softmax(s) @ v)"), "its output is not its second product"));
 }
 
 }  // namespace

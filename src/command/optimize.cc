@@ -199,7 +199,7 @@ Command optimize_command() {
           "search for a faster kernel that the judge finds right",
           "Starts from a kernel and chooses other values for the constants that its author marked, as in\n"
           "  constexpr int kThreads = 256;  // tune: 64 128 256 512\n"
-          "or, where the problem is computed element by element or by rows, from a kernel that is written for it.\n"
+          "or, where the problem fits a template (docs/optimize.md), from a kernel that is written for it.\n"
           "Each candidate is judged; without --gpu those that are right are ranked by an estimate of their time, and the report says so.\n"
           "Every step is in the store (kw run list): a run that was stopped or killed goes on with --resume.\n"
           "With --llm a language model proposes changes and writes them, also the first kernel where there is none; each is judged as any candidate is.\n"
