@@ -16,6 +16,9 @@ Result<std::vector<std::string>> device_code_of(const std::string& path, const s
     KW_TRY(auto text, read_file(path, 64ull << 20));
     return std::vector<std::string>{std::move(text)};
   }
+  KW_TRY(const auto language, toolchain::language_of(path));
+  if (language != toolchain::Language::kCuda)
+    return fail(ErrorCode::kUnsupported, "{}: kernels of Python are compiled for a workload; `kw profile` shows what becomes of them", path);
   KW_TRY(auto nvcc, toolchain::find_nvcc());
   toolchain::Candidate candidate;
   candidate.path = path;

@@ -57,8 +57,15 @@ Check jail_check() {
 Check python_check() {
   const auto python = problem::find_python();
   return {"Python with torch", python.has_value(), false,
-          python ? fmt::format("torch {} of Python {} at {}", python->torch, python->version, python->program) : "",
+          python ? fmt::format("torch {} of Python {} at {}", python->found, python->version, python->program) : "",
           "python3 -m venv .venv && .venv/bin/pip install torch (kw problem import, rivals and candidates in Python need it)"};
+}
+
+Check triton_check() {
+  const auto python = problem::find_python("triton");
+  return {"Python with Triton", python.has_value(), false,
+          python ? fmt::format("Triton {} of Python {} at {}", python->found, python->version, python->program) : "",
+          "python3 -m venv .venv && .venv/bin/pip install triton (candidates in Triton need it)"};
 }
 
 Check gpu_check() {
@@ -85,6 +92,7 @@ Result<int> run(const Invocation&, const Output& output) {
        "the emulator was built for AVX2: configure with -DKW_BASELINE=ON and build again"},
       disassembler_check(),
       python_check(),
+      triton_check(),
       program_check("addr2line", "source lines of host code", false, "apt-get install binutils"),
       gpu_check(),
   };

@@ -143,7 +143,7 @@ Command judge_command() {
           "Example: kw judge problems/row_softmax.problem kernels/row_softmax.cu\n"
           "         kw judge --suite problems --junit verdicts.xml",
           {{"problem", ArgumentKind::kPath, true, false, "", "a problem file", {}},
-           {"candidate", ArgumentKind::kPath, true, false, "", "a .cu file with KW_ENTRY, or a folder of them; with --unsealed a .py file with ModelNew", {}},
+           {"candidate", ArgumentKind::kPath, true, false, "", "a .cu file with KW_ENTRY, a folder of them, or a .py file in Triton; with --unsealed a .py file with ModelNew", {}},
            {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile and judge for", {}},
            {"suite", ArgumentKind::kPath, false, false, "", "judge a folder of fixtures, or of problems with their candidates", {}},
            {"jobs", ArgumentKind::kInteger, false, false, "0", "of a suite: candidates at once; 0: one per core", {}},

@@ -38,11 +38,11 @@ Result<int> record(const Invocation& invocation, const Output& output) {
     for (const problem::Workload& each : problem.workloads) names.push_back(each.name);
     return fail(ErrorCode::kNotFound, "{} has no workload '{}': it has {}", problem.name, name, fmt::join(names, ", "));
   }
-  KW_TRY(const toolchain::Nvcc nvcc, toolchain::find_nvcc());
+  KW_TRY(const auto compiler, toolchain::find_compiler(invocation.text("candidate")));
   toolchain::Candidate candidate;
   candidate.path = invocation.text("candidate");
   candidate.target = invocation.text("target");
-  KW_TRY(const auto compiled, toolchain::compile(nvcc, candidate));
+  KW_TRY(const auto compiled, toolchain::compile(compiler, candidate));
   if (const auto* errors = std::get_if<toolchain::CompileErrors>(&compiled)) {
     output.out(fmt::format("{} does not compile: {}\n", candidate.path, errors->summary()));
     return 1;
@@ -68,7 +68,7 @@ std::vector<Command> plan_commands() {
            "compile a candidate, record it for one workload, and write the plan",
            "Example: kw plan record problems/row_softmax.problem kernels/row_softmax.cu --workload scores --out plan.json",
            {{"problem", ArgumentKind::kPath, true, true, "", "a problem file", {}},
-            {"candidate", ArgumentKind::kPath, true, true, "", "a .cu file with KW_ENTRY, or a folder of them", {}},
+            {"candidate", ArgumentKind::kPath, true, true, "", "a .cu file with KW_ENTRY, a folder of them, or a .py file in Triton", {}},
             {"workload", ArgumentKind::kText, false, true, "", "the name of one of the problem's workloads", {}},
             {"out", ArgumentKind::kPath, false, true, "", "the file to write", {}},
             {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}}},

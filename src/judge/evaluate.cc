@@ -55,20 +55,22 @@ bool goes_on_unchecked(const Climb& climb, Rung rung) {
   return !is_on_gpu(rung) && (climb.options.gpu || climb.options.gpu_elsewhere);
 }
 
-// What asks about device code, launches and their order, of which a candidate in Python shows none.
+// What asks about device code, launches and their order, of which an unsealed candidate shows none.
 bool is_of_launches(Rung rung) { return rung == Rung::kCompile || rung == Rung::kContract || rung == Rung::kSchedules; }
 
-// What executes the candidate: the emulator, and the GPU of the options; a candidate in Python has a process of its own for both.
+// What executes the candidate: the emulator, and the GPU of the options; an unsealed candidate has a process of its own for both.
 Status choose_devices(Climb& climb) {
-  climb.in_python = is_in_python(climb.candidate_path);
+  KW_TRY(const toolchain::Language language, toolchain::language_of(climb.candidate_path));
+  climb.in_python = language == toolchain::Language::kTorch;
   if (!climb.in_python) {
-    KW_TRY(climb.nvcc, toolchain::find_nvcc());
+    KW_TRY(climb.compiler, toolchain::find_compiler(climb.candidate_path));
     climb.device = device::make_emulator();
     return {};
   }
   if (!climb.options.unsealed)
     return fail(Error{ErrorCode::kInvalid, climb.candidate_path + " is Python, which would run outside of the jail and with your rights", {}, {},
-                      {"add --unsealed if you trust it; the verdict then says that it is unsealed"}});
+                      {"add --unsealed if you trust it; the verdict then says that it is unsealed",
+                       "what imports kernelwright and marks its entry is judged in the jail (docs/formats/candidate.md)"}});
   const bool on_gpu = climb.options.gpu && climb.options.gpu->capabilities().times;
   KW_TRY(climb.device, make_module_device(climb.problem, climb.candidate_path, on_gpu));
   if (climb.options.gpu) climb.options.gpu = climb.device;
@@ -121,7 +123,7 @@ Result<Ascent> climb_to_gpu(const problem::Problem& problem, const std::string& 
   std::error_code ignored;
   if (!std::filesystem::exists(candidate_path, ignored)) {
     Error error{ErrorCode::kNotFound, "no candidate at '" + candidate_path + "'", {}, {}, {}};
-    error.notes = {"give a .cu file, or a folder of them"};
+    error.notes = {"give a .cu file, a folder of them, or a .py file"};
     return fail(error);
   }
   Ascent ascent;
@@ -158,8 +160,9 @@ Result<Verdict> climb_on_gpu(Ascent ascent, const Progress& progress) {
 Status climb_with_rivals(Ascent& ascent, const problem::Problem& problem) {
   for (const std::string& path : ascent.climb.options.against) {
     if (is_torch_manner(path)) continue;
-    if (ascent.climb.in_python || is_in_python(path))
-      return fail(ErrorCode::kInvalid, "--against {}: Python and CUDA candidates are not timed against each other; rivals of both are eager, compile, cublaslt and cudnn", path);
+    KW_TRY(const toolchain::Language language, toolchain::language_of(path));
+    if (ascent.climb.in_python || language == toolchain::Language::kTorch)
+      return fail(ErrorCode::kInvalid, "--against {}: unsealed candidates are not timed against others; their rivals are eager, compile, cublaslt and cudnn", path);
     Options options = ascent.climb.options;
     options.seed = ascent.climb.seed;
     options.against.clear();

@@ -93,7 +93,7 @@ Result<RungResult> compile_rung(Climb& climb) {
   toolchain::CompileOptions options;
   options.wall_seconds = climb.options.compile_deadline_s;
   options.cache_folder = climb.options.cache_dir;
-  KW_TRY(auto compiled, toolchain::compile(climb.nvcc, candidate, options));
+  KW_TRY(auto compiled, toolchain::compile(climb.compiler, candidate, options));
   if (const auto* errors = std::get_if<toolchain::CompileErrors>(&compiled)) {
     CompileError out;
     for (const auto& d : errors->diagnostics) {
@@ -108,7 +108,7 @@ Result<RungResult> compile_rung(Climb& climb) {
   climb.compiled = std::move(std::get<toolchain::Compiled>(compiled));
   return RungResult{std::nullopt, climb.compiled.from_cache
                                       ? "compiled before"
-                                      : fmt::format("nvcc {} for {}", climb.nvcc.version, climb.options.target)};
+                                      : fmt::format("{} for {}", toolchain::describe(climb.compiler), climb.options.target)};
 }
 
 Result<RungResult> record_rung(Climb& climb) {

@@ -35,9 +35,9 @@ struct Climb {
   std::string candidate_path;
   Options options;
   uint64_t seed = 0;
-  toolchain::Nvcc nvcc;
-  std::shared_ptr<device::Device> device;   // what executes plans: the emulator; of a candidate in Python, PyTorch
-  bool in_python = false;        // its plans are torch_device.h's
+  toolchain::Compiler compiler;
+  std::shared_ptr<device::Device> device;   // what executes plans: the emulator; of an unsealed candidate, PyTorch
+  bool in_python = false;        // unsealed: its plans are torch_device.h's
   toolchain::Compiled compiled;
   std::vector<Case> cases;       // smallest ones first
   size_t smallest = 0;           // how many of them are

@@ -29,7 +29,6 @@ Result<std::unique_ptr<device::Device>> make_torch_device(const problem::Problem
 
 // The same with a candidate in Python (python/kernelwright/torch_module.py), which is run outside of the jail.
 Result<std::unique_ptr<device::Device>> make_module_device(const problem::Problem& problem, const std::string& candidate_path, bool on_gpu);
-inline bool is_in_python(std::string_view candidate_path) { return candidate_path.ends_with(".py"); }
 
 // What such a device loads: this workload in this style.
 Result<plan::Plan> torch_plan(const problem::Problem& problem, const problem::Workload& workload, std::string_view style);

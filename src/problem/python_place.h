@@ -1,4 +1,4 @@
-// Where Python with torch is, and our package that is run in it. Nothing here runs code of a
+// Where Python with a package that we need (torch, triton) is, and our package that is run in it. Nothing here runs code of a
 // problem. Thread-safe.
 #pragma once
 
@@ -12,14 +12,14 @@ namespace kw::problem {
 struct PythonPlace {
   std::string program;   // the interpreter itself, behind any shim
   std::string version;   // "3.11.4"
-  std::string torch;     // version
-  std::string packages;  // the folder that holds torch
+  std::string found;     // version of the package that was sought
+  std::string packages;  // the folder that holds it
   std::vector<std::string> installation;  // the folders that it reads when it runs
 };
 
-// KW_PYTHON when it is set; else the first that has torch of: .venv in the current folder, in the program's, in those above
+// KW_PYTHON when it is set; else the first that has the package of: .venv in the current folder, in the program's, in those above
 // them; python3 on PATH. Error kNotFound: what was tried and what to type.
-Result<PythonPlace> find_python();
+Result<PythonPlace> find_python(const std::string& package = "torch");
 
 // The folder that holds our package kernelwright (worker.py, the importers): of the installation (share/kernelwright beside the
 // program's folder) or of the source tree.

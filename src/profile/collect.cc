@@ -24,11 +24,11 @@ namespace {
 constexpr double kReplay_s = 300;   // of a call under ncu, which runs each kernel a dozen times
 
 Result<toolchain::Compiled> compile(const std::string& path, const Options& options) {
-  KW_TRY(auto nvcc, toolchain::find_nvcc());
+  KW_TRY(const auto compiler, toolchain::find_compiler(path));
   toolchain::Candidate candidate;
   candidate.path = path;
   candidate.target = options.target;
-  KW_TRY(auto compiled, toolchain::compile(nvcc, candidate));
+  KW_TRY(auto compiled, toolchain::compile(compiler, candidate));
   if (const auto* errors = std::get_if<toolchain::CompileErrors>(&compiled)) {
     Error error{ErrorCode::kInvalid, fmt::format("{} does not compile: {}", path, errors->summary()), {}, {}, {}};
     error.notes.push_back(errors->log.substr(0, 2000));
@@ -331,7 +331,7 @@ Result<Subject> collect(const problem::Problem& problem, const std::string& cand
   std::error_code ignored;
   if (!std::filesystem::exists(candidate, ignored)) {
     Error error{ErrorCode::kNotFound, "no candidate at '" + candidate + "'", {}, {}, {}};
-    error.notes = {"give a .cu file, or a folder of them"};
+    error.notes = {"give a .cu file, a folder of them, or a .py file"};
     return fail(std::move(error));
   }
   KW_TRY(const problem::Workload* workload, workload_to_profile(problem, options.workload));

@@ -1,22 +1,19 @@
-// A candidate's sources to a program that records itself, in the jail, kept in a cache by content.
-// The cache entry is a folder: program, log.txt. It is made beside its place and renamed into it, so a reader
-// sees all of it or nothing.
-#include <sys/stat.h>
-
+// A candidate's sources to a program that records itself, in the jail, kept in a cache by content. The cache entry is a
+// folder: program, log.txt.
 #include <algorithm>
 #include <filesystem>
 
 #include "arch/target.h"
-#include "base/cache_folder.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/jail.h"
-#include "base/leftover.h"
 #include "base/source_text.h"
 #include "toolchain/call_site.h"
+#include "toolchain/compile_cache.h"
 #include "toolchain/diagnostics.h"
 #include "toolchain/installation.h"
 #include "toolchain/toolchain.h"
+#include "toolchain/triton.h"
 
 namespace kw::toolchain {
 namespace {
@@ -80,17 +77,6 @@ Status check_flag(const std::string& flag) {
   return fail(ErrorCode::kInvalid, "the flag '{}' is not one a candidate may set (-D, -U, -I, -std, -O, --use_fast_math, --maxrregcount=…)", flag);
 }
 
-Result<std::string> cache_folder(const CompileOptions& options) {
-  std::string folder = options.cache_folder;
-  if (folder.empty()) {
-    KW_TRY(folder, kw::cache_folder());
-  }
-  std::error_code ignored;
-  folder = fs::absolute(folder, ignored).string();
-  KW_TRY_VOID(make_folder(folder + "/compiled"));
-  return folder + "/compiled";
-}
-
 std::vector<Diagnostic> warnings_of(const std::string& log, const std::string& folder) {
   std::vector<Diagnostic> all = parse_diagnostics(log, folder);
   std::erase_if(all, [](const Diagnostic& each) { return each.severity != Diagnostic::Severity::kWarning; });
@@ -100,26 +86,6 @@ std::vector<Diagnostic> warnings_of(const std::string& log, const std::string& f
 std::string without(std::string text, const std::string& what) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) text.erase(at, what.size());
   return text;
-}
-
-// Puts a program and its log into the cache. Beside its place first, in a folder of its own for each caller: two
-// threads, or two judges, may compile the same candidate at once. What a full disk cut short goes.
-Status keep(const std::string& program, const std::string& log, const std::string& cache, const std::string& place, bool may_be_there) {
-  sweep_unfinished(cache);
-  KW_TRY(const TempDir fresh, TempDir::create_in(cache, "new"));
-  const auto refuse = [&](const std::string& why) {
-    return fail(ErrorCode::kIo, "the cache folder {} cannot be written: {}; make room there, or set KW_CACHE to another folder", cache, why);
-  };
-  std::error_code error;
-  fs::copy_file(program, fresh / "program", error);
-  if (error) return refuse(error.message());
-  if (const Status written = write_file(fresh / "log.txt", log); !written) return refuse(written.error().message);
-  if (chmod(fresh.path().c_str(), 0755) != 0) return refuse("its folders cannot be opened to others");
-  if (!may_be_there) fs::remove_all(place, error);
-  fs::rename(fresh.path(), place, error);
-  // Somebody else was faster: what is there is as good.
-  if (!fs::exists(place + "/program", error)) return refuse("a finished program did not arrive there");
-  return {};
 }
 
 // nvcc leaves PTX and objects of each stage in the work folder; 1 GiB is far more than a candidate needs.
@@ -134,7 +100,9 @@ Result<std::vector<Source>> candidate_sources(const std::string& path) {
   return read_sources(whole, fs::is_directory(whole, error));
 }
 
-Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Candidate& candidate, const CompileOptions& options) {
+namespace {
+
+Result<std::variant<Compiled, CompileErrors>> compile_cuda(const Nvcc& nvcc, const Candidate& candidate, const CompileOptions& options) {
   KW_TRY(const arch::Target* target, arch::find_target(candidate.target));
   std::error_code error;
   const fs::path path = fs::canonical(candidate.path, error);
@@ -166,7 +134,7 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   compiled.name = path.filename().string();
   compiled.target = std::string(target->name);
   compiled.source_folder = folder.string();
-  KW_TRY(const std::string cache, cache_folder(options));
+  KW_TRY(const std::string cache, compile_cache(options));
   const std::string place = cache + "/" + compiled.key;
   compiled.program = place + "/program";
   compiled.call_sites = std::make_shared<CallSites>(compiled.program, compiled.source_folder);
@@ -230,8 +198,20 @@ Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Ca
   compiled.compile_seconds = outcome.wall_seconds;
   compiled.warnings = warnings_of(log, compiled.source_folder);
 
-  KW_TRY_VOID(keep(work / "program", log, cache, place, options.use_cache));
+  KW_TRY_VOID(keep_compiled(cache, place, "program", options.use_cache, [&](const std::string& fresh) -> Status {
+    std::error_code failed;
+    fs::copy_file(work / "program", fresh + "/program", failed);
+    if (failed) return fail(ErrorCode::kIo, "{}", failed.message());
+    return write_file(fresh + "/log.txt", log);
+  }));
   return compiled;
+}
+
+}  // namespace
+
+Result<std::variant<Compiled, CompileErrors>> compile(const Compiler& compiler, const Candidate& candidate, const CompileOptions& options) {
+  if (const auto* triton = std::get_if<Triton>(&compiler)) return compile_triton(*triton, candidate, options);
+  return compile_cuda(std::get<Nvcc>(compiler), candidate, options);
 }
 
 }  // namespace kw::toolchain

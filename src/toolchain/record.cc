@@ -1,4 +1,4 @@
-// A compiled candidate and a workload to a plan: runs the program twice in the jail with device memory at different
+// A compiled candidate and a workload to a plan: runs its host code twice in the jail with device memory at different
 // addresses, merges what came out, and finds the source lines.
 #include <algorithm>
 #include <charconv>
@@ -14,9 +14,48 @@
 #include "tensor/dtype.h"
 #include "toolchain/call_site.h"
 #include "toolchain/installation.h"
+#include "toolchain/recording.h"
 #include "toolchain/toolchain.h"
+#include "toolchain/triton.h"
 
 namespace kw::toolchain {
+
+Unrecordable unrecordable_of(const ProcessOutcome& outcome, std::vector<std::string> notes) {
+  Unrecordable reason;
+  using Kind = Unrecordable::Kind;
+  switch (outcome.reason) {
+    case StopReason::kDeadline:
+    case StopReason::kCancelled:
+    case StopReason::kCpuLimit: reason.kind = Kind::kTimeout; break;
+    case StopReason::kOutputLimit:
+    case StopReason::kFileLimit:
+    case StopReason::kProcessLimit:
+    case StopReason::kMemoryLimit:
+    case StopReason::kDiskLimit: reason.kind = Kind::kLimit; break;
+    case StopReason::kSignalled:
+    case StopReason::kExited: reason.kind = Kind::kCrash; break;
+  }
+  reason.message = fmt::format("the host code ended before the recording did: {}", kw::describe(outcome));
+  if (outcome.reason == StopReason::kExited)
+    reason.notes = std::move(notes);
+  return reason;
+}
+
+Unrecordable with_output(Unrecordable reason, const ProcessOutcome& outcome) {
+  reason.output = outcome.out + outcome.err;
+  if (reason.output.size() > 4096) reason.output.erase(0, reason.output.size() - 4096);
+  return reason;
+}
+
+size_t step_named_in(const std::string& message, size_t none) {
+  size_t index = none;
+  if (const size_t at = message.find("step "); at != std::string::npos) {
+    const auto parsed = std::from_chars(message.data() + at + 5, message.data() + message.size(), index);
+    if (parsed.ec != std::errc()) return none;
+  }
+  return index;
+}
+
 namespace {
 
 using Json = nlohmann::json;
@@ -65,13 +104,6 @@ Result<std::string> workload_text(const Compiled& compiled, const Workload& work
   return root.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// One run's outcome: a plan with call sites, or why not.
-struct Recording {
-  plan::Plan plan;
-  std::vector<std::vector<uint64_t>> sites;
-};
-using Outcome = std::variant<Recording, Unrecordable>;
-
 std::vector<uint64_t> frames_of(const Json& json) {
   std::vector<uint64_t> frames;
   if (!json.is_array()) return frames;
@@ -85,7 +117,7 @@ std::string text_of(const Json& json, const char* name) {
   return it != json.end() && it->is_string() ? it->get<std::string>().substr(0, 4096) : "";
 }
 
-Unrecordable unrecordable_of(const Json& json, CallSites& places) {
+Unrecordable reason_of(const Json& json, CallSites& places) {
   Unrecordable reason;
   const std::string kind = text_of(json, "kind");
   using Kind = Unrecordable::Kind;
@@ -100,30 +132,9 @@ Unrecordable unrecordable_of(const Json& json, CallSites& places) {
   return reason;
 }
 
-// What a process that ended in another way says about the candidate.
-Unrecordable unrecordable_of(const ProcessOutcome& outcome) {
-  Unrecordable reason;
-  using Kind = Unrecordable::Kind;
-  switch (outcome.reason) {
-    case StopReason::kDeadline:
-    case StopReason::kCancelled:
-    case StopReason::kCpuLimit: reason.kind = Kind::kTimeout; break;
-    case StopReason::kOutputLimit:
-    case StopReason::kFileLimit:
-    case StopReason::kProcessLimit:
-    case StopReason::kMemoryLimit:
-    case StopReason::kDiskLimit: reason.kind = Kind::kLimit; break;
-    case StopReason::kSignalled:
-    case StopReason::kExited: reason.kind = Kind::kCrash; break;
-  }
-  reason.message = fmt::format("the host code ended before the recording did: {}", kw::describe(outcome));
-  if (outcome.reason == StopReason::kExited)
-    reason.notes.push_back("A candidate has a KW_ENTRY, no main() and no call of exit(); whole "
-                           "programs are for `kw nvcc` and `kw emu run`.");
-  return reason;
-}
+const std::vector<std::string> kEntryNotes = {"A candidate has a KW_ENTRY, no main() and no call of exit(); whole programs are for `kw nvcc` and `kw emu run`."};
 
-Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, CallSites& places, const RecordOptions& options, int seed) {
+Result<Outcome> run_program(const Compiled& compiled, const std::string& workload, CallSites& places, const RecordOptions& options, int seed) {
   KW_TRY(const TempDir work, TempDir::create("kw-record"));
   KW_TRY_VOID(write_file(work / "workload.json", workload));
   KW_TRY(const std::string library, record_library());
@@ -142,24 +153,18 @@ Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, 
   command.stdout_limit_bytes = command.stderr_limit_bytes = 1u << 20;
   command.limits.processes = 64;
   KW_TRY(const ProcessOutcome outcome, run_jailed(command, jail));
-  const auto with_output = [&](Unrecordable reason) {
-    reason.output = outcome.out + outcome.err;
-    if (reason.output.size() > 4096) reason.output.erase(0, reason.output.size() - 4096);
-    return Outcome(std::move(reason));
-  };
-
   std::error_code ignored;
   if (std::filesystem::exists(work / "error.json", ignored)) {
     KW_TRY(const std::string text, read_file(work / "error.json", 1u << 20));
     const Json json = Json::parse(text, nullptr, false);
-    if (json.is_object()) return with_output(unrecordable_of(json, places));
+    if (json.is_object()) return Outcome(with_output(reason_of(json, places), outcome));
   }
-  if (!outcome.succeeded() || !std::filesystem::exists(work / "plan.json", ignored)) return with_output(unrecordable_of(outcome));
+  if (!outcome.succeeded() || !std::filesystem::exists(work / "plan.json", ignored)) return Outcome(with_output(unrecordable_of(outcome, kEntryNotes), outcome));
   const auto refused = [&](Unrecordable::Kind kind, const std::string& message) {
     Unrecordable reason;
     reason.kind = kind;
     reason.message = message;
-    return with_output(std::move(reason));
+    return Outcome(with_output(std::move(reason), outcome));
   };
   auto plan_text = read_file(work / "plan.json", kMaxOutput);
   auto sites_text = read_file(work / "sites.json", kMaxSites);
@@ -184,12 +189,8 @@ Result<Outcome> run_once(const Compiled& compiled, const std::string& workload, 
     // The message begins with the step; its line is among the sites.
     Outcome out = refused(Unrecordable::Kind::kLaunch, plan.error().message);
     auto& reason = std::get<Unrecordable>(out);
-    const std::string& message = reason.message;
-    size_t index = 0;
-    if (const size_t at = message.find("step "); at != std::string::npos) {
-      const auto parsed = std::from_chars(message.data() + at + 5, message.data() + message.size(), index);
-      if (parsed.ec == std::errc() && index < recording.sites.size()) reason.place = places.place_of(recording.sites[index]);
-    }
+    if (const size_t step = step_named_in(reason.message, recording.sites.size()); step < recording.sites.size())
+      reason.place = places.place_of(recording.sites[step]);
     reason.notes = plan.error().notes;
     return out;
   }
@@ -221,6 +222,7 @@ std::optional<std::string> merge(plan::Plan& a, plan::Plan& b) {
   if (a.buffers.size() != b.buffers.size()) return "the number of allocations";
   for (size_t i = 0; i < a.buffers.size(); ++i)
     if (a.buffers[i].bytes != b.buffers[i].bytes || a.buffers[i].name != b.buffers[i].name) return fmt::format("the size of {}", a.buffers[i].name);
+  if (a.modules.size() != b.modules.size()) return "which kernels are launched";
   if (a.steps.size() != b.steps.size()) return fmt::format("the number of steps ({} and {})", a.steps.size(), b.steps.size());
   std::vector<std::shared_ptr<const plan::PtxOutline>> outlines;
   for (const plan::Module& module : a.modules) outlines.push_back(plan::remembered_outline(module.ptx));
@@ -242,6 +244,8 @@ std::optional<std::string> merge(plan::Plan& a, plan::Plan& b) {
     if (left != nullptr && right != nullptr) {
       if (left->kernel != right->kernel) return fmt::format("step {}: which kernel is launched", i);
       if (left->grid != right->grid || left->block != right->block) return fmt::format("step {}: the grid or block of {}", i, readable_name(left->kernel));
+      if (left->module < a.modules.size() && right->module < b.modules.size() && a.modules[left->module].hash != b.modules[right->module].hash)
+        return fmt::format("step {}: the code of {}", i, readable_name(left->kernel));
       if (left->relocations != right->relocations) return fmt::format("step {}: the pointers given to {}", i, readable_name(left->kernel));
     }
     if (a.steps[i].action.index() != b.steps[i].action.index()) return fmt::format("step {}: what it is", i);
@@ -260,15 +264,18 @@ std::string_view name_of(Unrecordable::Kind kind) {
     case Unrecordable::Kind::kLimit: return "limit";
     case Unrecordable::Kind::kNondeterministic: return "nondeterministic";
     case Unrecordable::Kind::kLaunch: return "launch";
+    case Unrecordable::Kind::kCompile: return "compile";
   }
   return "?";
 }
 
 Result<std::variant<plan::Plan, Unrecordable>> record(const Compiled& compiled, const Workload& workload, const RecordOptions& options) {
   KW_TRY(const std::string text, workload_text(compiled, workload));
-  CallSites& places = *compiled.call_sites;
-  auto other = std::async(std::launch::async, [&] { return run_once(compiled, text, places, options, 1); });
-  auto one = run_once(compiled, text, places, options, 0);
+  const auto run = [&](int seed) {
+    return compiled.triton ? compiled.triton->record(text, workload, options, seed) : run_program(compiled, text, *compiled.call_sites, options, seed);
+  };
+  auto other = std::async(std::launch::async, [&] { return run(1); });
+  auto one = run(0);
   auto two = other.get();
   KW_TRY(Outcome first, std::move(one));
   if (auto* reason = std::get_if<Unrecordable>(&first)) return std::move(*reason);
@@ -282,7 +289,8 @@ Result<std::variant<plan::Plan, Unrecordable>> record(const Compiled& compiled, 
     reason.notes.push_back("Host code must depend on shapes and attributes only: not on addresses, time, random numbers or memory that was never set.");
     return reason;
   }
-  const std::vector<Span> spans = places.places_of(recording.sites);
+  if (!compiled.call_sites) return std::move(recording.plan);
+  const std::vector<Span> spans = compiled.call_sites->places_of(recording.sites);
   for (size_t i = 0; i < recording.plan.steps.size() && i < spans.size(); ++i) {
     recording.plan.steps[i].source_file = spans[i].file;
     recording.plan.steps[i].source_line = static_cast<uint32_t>(spans[i].line);

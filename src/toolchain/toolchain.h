@@ -1,8 +1,8 @@
 // Toolchain: from a candidate's sources to a plan, and from a whole CUDA program to one that runs on the
 // emulator. The compiler and the candidate's host code both run in a jail (base/jail.h).
 //
-//   KW_TRY(auto nvcc, toolchain::find_nvcc());
-//   KW_TRY(auto compiled, toolchain::compile(nvcc, {.path = "softmax.cu", .target = "sm_80"}, {}));
+//   KW_TRY(auto compiler, toolchain::find_compiler("softmax.cu"));
+//   KW_TRY(auto compiled, toolchain::compile(compiler, {.path = "softmax.cu", .target = "sm_80"}, {}));
 //   if (auto* errors = std::get_if<CompileErrors>(&compiled)) …
 //   KW_TRY(auto recorded, toolchain::record(std::get<Compiled>(compiled), workload, {}));
 //   if (auto* reason = std::get_if<Unrecordable>(&recorded)) …  else std::get<plan::Plan>(recorded)
@@ -20,10 +20,18 @@
 
 #include "base/result.h"
 #include "plan/plan.h"
+#include "problem/python_place.h"
 
 namespace kw::toolchain {
 
-// ---- the compiler ----------------------------------------------------------------------------------
+// ---- languages and their compilers ------------------------------------------------------------------
+
+enum class Language : uint8_t {
+  kCuda,
+  kTriton,   // a .py file that imports kernelwright, at the start of a line
+  kTorch,    // any other .py file: a module that PyTorch runs; nothing here compiles or records it
+};
+Result<Language> language_of(const std::string& candidate_path);
 
 struct Nvcc {
   std::string program;           // the nvcc that runs: the driver itself, not a link or a wrapper, if found
@@ -39,12 +47,25 @@ Result<Nvcc> find_nvcc();
 // Looks at KW_HOST_COMPILER, NVCC_CCBIN, then for g++, g++-14 … g++-11 on PATH. Error: kNotFound with what to type.
 Result<std::string> find_host_compiler();
 
+// Triton compiles in a jail, by a worker of our package (python/kernelwright/triton_worker.py).
+struct Triton {
+  problem::PythonPlace python;   // `found` is Triton's version
+  std::string package;           // the folder of our package
+};
+// Error: kNotFound with what to type.
+Result<Triton> find_triton();
+
+using Compiler = std::variant<Nvcc, Triton>;
+// Of the candidate's language. Errors: kUnsupported for a module of PyTorch.
+Result<Compiler> find_compiler(const std::string& candidate_path);
+std::string describe(const Compiler& compiler);   // "nvcc 13.0.88", "Triton 3.5.0"
+
 // ---- candidates ------------------------------------------------------------------------------------
 
 struct Candidate {
-  std::string path;                      // a .cu file, or a folder whose *.cu files are compiled together
+  std::string path;                      // a .cu file, a folder whose *.cu files are compiled together, or a .py file
   std::string target = "sm_80";
-  std::vector<std::string> flags;        // further nvcc flags: -D…, -I relative to the folder, --use_fast_math …
+  std::vector<std::string> flags;        // of CUDA: further nvcc flags: -D…, -I relative to the folder, --use_fast_math …
 };
 
 // The files that are the candidate, by path, as the compiler is shown them. Links are not followed, hidden folders not
@@ -76,10 +97,12 @@ struct CompileErrors {
 };
 
 class CallSites;
+class TritonCandidate;
 
-// A compiled candidate: a program that records itself when run in the jail.
+// A compiled candidate: a program that records itself when run in the jail; or one in Triton, whose kernels are compiled as
+// recordings ask for them, within what is left of CompileOptions::wall_seconds.
 struct Compiled {
-  std::string program;                   // absolute path in the cache; never run it outside a jail
+  std::string program;                   // of CUDA: absolute path in the cache; never run it outside a jail
   std::string key;                       // content hash of sources, flags, target, toolchain and runtime
   std::string name;                      // of the candidate, for people
   std::string target;
@@ -88,8 +111,9 @@ struct Compiled {
   double compile_seconds = 0;            // 0 when it came from the cache
   bool from_cache = false;
   std::shared_ptr<CallSites> call_sites; // its source lines, as far as recordings asked for them
+  std::shared_ptr<TritonCandidate> triton;
 };
-Result<std::variant<Compiled, CompileErrors>> compile(const Nvcc& nvcc, const Candidate& candidate,
+Result<std::variant<Compiled, CompileErrors>> compile(const Compiler& compiler, const Candidate& candidate,
                                                       const CompileOptions& options = {});
 
 // ---- recording -------------------------------------------------------------------------------------
@@ -124,6 +148,7 @@ struct Unrecordable {
     kLimit,              // memory, files, output, steps
     kNondeterministic,   // two recordings differ in more than addresses
     kLaunch,             // a launch outside the target's limits; see plan::check
+    kCompile,            // a kernel that is compiled when it is launched does not compile; `output` is the compiler's
   } kind = Kind::kCall;
   std::string call;                      // "cudaMemcpy"; may be empty
   std::string message;                   // one sentence: what and why
@@ -133,7 +158,7 @@ struct Unrecordable {
 };
 std::string_view name_of(Unrecordable::Kind kind);
 
-// Runs the program twice in the jail, with device memory at different addresses; what differs is relocated.
+// Runs the host code twice in the jail, with device memory at different addresses; what differs is relocated.
 Result<std::variant<plan::Plan, Unrecordable>> record(const Compiled& compiled, const Workload& workload,
                                                       const RecordOptions& options = {});
 
