@@ -199,6 +199,11 @@ Result<Form> form_of(const Lowering& lowering) {
   return form;
 }
 
+// One value in braces is that value (ptxas takes it, and Triton writes it).
+const Operand& without_braces(const Operand& operand) {
+  return operand.kind == Operand::Kind::kVector && operand.elements.size() == 1 ? operand.elements[0] : operand;
+}
+
 Status lower_load(Lowering& lowering) {
   KW_TRY(const Form form, form_of(lowering));
   const MoveHandlers table = handlers(form.bytes, form.count);
@@ -216,7 +221,7 @@ Status lower_load(Lowering& lowering) {
       KW_TRY(registers[k], lowering.def(destination.elements[k], form.bytes, form.sign_extend));
     }
   } else {
-    KW_TRY(registers[0], lowering.def(destination, form.bytes, form.sign_extend));
+    KW_TRY(registers[0], lowering.def(without_braces(destination), form.bytes, form.sign_extend));
   }
   if (form.strong && (form.space == Space::kGlobal || form.space == Space::kNone)) lowering.communicates_between_blocks();
   const bool uniform = address.base == kNone && !address.in_frame && form.space != Space::kLocal;
@@ -248,7 +253,7 @@ Status lower_store(Lowering& lowering) {
       KW_TRY(registers[k], lowering.use(source.elements[k], form.bytes));
     }
   } else {
-    KW_TRY(registers[0], lowering.use(source, form.bytes));
+    KW_TRY(registers[0], lowering.use(without_braces(source), form.bytes));
   }
   Insn& insn = lowering.emit(table.store_all, table.store_some, Counters::kStore);
   set_address(insn, form.space, address);

@@ -164,6 +164,9 @@ std::string Verifier::misfit(const Function& function, const Instruction& instru
     if (wants_vector && !want.scalar_too) return fmt::format("expected a vector of {} in braces, found {}", want.vectors.empty() ? 0 : want.vectors[0], in_words(operand.kind));
     return misfit_value(function, instruction, want, operand, false);
   }
+  // One value in braces: the ISA's grammar has none, ptxas takes it of loads and stores, and Triton writes it.
+  const bool one_of_memory = operand.elements.size() == 1 && (instruction.opcode == "ld" || instruction.opcode == "st");
+  if (!wants_vector && one_of_memory) return misfit_value(function, instruction, want, operand.elements[0], true);
   if (!wants_vector) return "expected one value, found a vector in braces";
   if (!spec.any_vector && std::find(want.vectors.begin(), want.vectors.end(), operand.elements.size()) == want.vectors.end())
     return fmt::format("{} takes {} registers here, found {}", instruction.full_name(), want.vectors[0], operand.elements.size());
