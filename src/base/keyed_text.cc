@@ -6,15 +6,15 @@
 namespace kw {
 
 Result<std::vector<KeyedLine>> keyed_lines(std::string_view text, const std::string& file, const std::string& remedy) {
-  const bool in_comment = file.ends_with(".cu");
+  const std::string_view comment = file.ends_with(".cu") ? "//" : file.ends_with(".py") ? "#" : "";
   std::vector<KeyedLine> out;
   std::istringstream in{std::string(text)};
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    if (in_comment) {
-      if (!line.starts_with("//")) break;
-      line.erase(0, line.starts_with("// ") ? 3 : 2);
+    if (!comment.empty()) {
+      if (!line.starts_with(comment)) break;
+      line.erase(0, comment.size() + (line.substr(comment.size(), 1) == " " ? 1 : 0));
     }
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty() || line[0] == '#' || line[0] == ' ') continue;

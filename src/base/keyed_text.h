@@ -15,7 +15,7 @@ struct KeyedLine {
   std::string key, value;            // one blank after the colon belongs to the key, further ones to the value
 };
 
-// Of a .cu file the keys stand in its head comment, which ends at the first line that is not a `//` comment.
+// Of a .cu or .py file the keys stand in its head comment, which ends at the first line that is not a `//` or `#` comment.
 // Errors: a line that is neither; `remedy` goes with them.
 Result<std::vector<KeyedLine>> keyed_lines(std::string_view text, const std::string& file, const std::string& remedy);
 

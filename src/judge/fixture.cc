@@ -11,6 +11,7 @@
 #include "arch/target.h"
 #include "base/file.h"
 #include "problem/problem.h"
+#include "toolchain/toolchain.h"
 
 namespace kw::judge {
 namespace {
@@ -38,7 +39,7 @@ RE2::Options syntax() {
 // One fixture's text: keys of a head comment, or of a .case file.
 class Reader {
  public:
-  explicit Reader(const std::string& file) : in_comment_(file.ends_with(".cu")) { fixture_.file = file; }
+  explicit Reader(const std::string& file) : in_comment_(file.ends_with(".cu") || file.ends_with(".py")) { fixture_.file = file; }
 
   Result<Fixture> read(std::string_view text) {
     KW_TRY(const std::vector<KeyedLine> lines, keyed_lines(text, fixture_.file, kRemedy));
@@ -182,7 +183,9 @@ Result<std::vector<Fixture>> find_fixtures(const std::string& folder) {
     const bool inside = std::any_of(part_of_another.begin(), part_of_another.end(), [&](const std::string& candidate) {
       return whole_path == candidate || whole_path.starts_with(candidate + "/");
     });
-    if (path.extension() != ".cu" || inside) continue;
+    if (inside || (path.extension() != ".cu" && path.extension() != ".py")) continue;
+    KW_TRY(const toolchain::Language language, toolchain::language_of(path.string()));
+    if (language == toolchain::Language::kTorch) continue;
     KW_TRY(const std::string text, read_file(path.string(), kMaxText));
     KW_TRY(Fixture fixture, read_fixture(text, path.string()));
     fixture.name = name_of_file(path);
@@ -201,7 +204,7 @@ Result<std::string> materialise(const Fixture& fixture, const std::string& folde
   KW_TRY(std::string text, read_file(fixture.candidate, kMaxText));
   KW_TRY(text, edited(std::move(text), fixture.edits, fixture.candidate, fixture.file));
   KW_TRY_VOID(make_folder(folder));
-  const std::string path = folder + "/" + fs::path(fixture.name).filename().string() + ".cu";
+  const std::string path = folder + "/" + fs::path(fixture.name).filename().string() + fs::path(fixture.candidate).extension().string();
   KW_TRY_VOID(write_file(path, text));
   return path;
 }

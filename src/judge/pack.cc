@@ -64,7 +64,7 @@ Status climb_one(const Fixture& fixture, const SuiteOptions& options, const std:
 }  // namespace
 
 Result<Packed> pack(const std::string& folder, const std::vector<Fixture>& fixtures, const SuiteOptions& options, const SuiteProgress& progress) {
-  KW_TRY_VOID(toolchain::find_nvcc());
+  KW_TRY_VOID(have_compiler(fixtures));
   KW_TRY(const TempDir scratch, TempDir::create("kw-bundle"));
   auto [suite, fixture_of] = cases_of(folder, fixtures);
   Objects objects;

@@ -99,9 +99,17 @@ void settle(SuiteCase& c, const Fixture& expected, const Verdict& verdict, const
   c.why = mismatches(expected, verdict, c.page);
 }
 
+Status have_compiler(const std::vector<Fixture>& fixtures) {
+  for (const Fixture& fixture : fixtures) {
+    KW_TRY(const toolchain::Language language, toolchain::language_of(fixture.candidate));
+    if (language == toolchain::Language::kCuda) return toolchain::find_nvcc().map([](const auto&) {});
+  }
+  return {};
+}
+
 Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options, const SuiteProgress& progress) {
   KW_TRY(const std::vector<Fixture> fixtures, find_fixtures(folder));
-  KW_TRY_VOID(toolchain::find_nvcc());
+  KW_TRY_VOID(have_compiler(fixtures));
   KW_TRY(const TempDir scratch, TempDir::create("kw-suite"));
   auto [suite, fixture_of] = cases_of(folder, fixtures);
   for_each_case(suite, options.jobs == 0 && options.judge.time ? 1 : options.jobs, [&, &fixture_of = fixture_of](size_t i, SuiteCase& c) {

@@ -41,6 +41,8 @@ struct SuiteOptions {
   bool same_seed = false;            // the seed itself is every case's
 };
 
+// Without a compiler for CUDA there is no use in beginning, if any fixture is in CUDA; one of another language that has none says so itself.
+Status have_compiler(const std::vector<Fixture>& fixtures);
 Result<Suite> run_suite(const std::string& folder, const SuiteOptions& options, const SuiteProgress& progress = {});
 
 // --- what is also done to a suite elsewhere (bundle.h, worker.h)

@@ -162,6 +162,9 @@ std::string_view name_of(Unrecordable::Kind kind);
 Result<std::variant<plan::Plan, Unrecordable>> record(const Compiled& compiled, const Workload& workload,
                                                       const RecordOptions& options = {});
 
+// That recordings have waited for kernels to be compiled, together: of candidates in Triton.
+double seconds_of_kernels(const Compiled& compiled);
+
 // ---- whole programs --------------------------------------------------------------------------------
 
 // `kw nvcc ARGS…`: runs nvcc with the caller's arguments, device code for the emulator (PTX of the -arch asked

@@ -148,17 +148,18 @@ TritonCandidate::Kernel TritonCandidate::kernel(const std::string& what) {
   return kernel;
 }
 
+double TritonCandidate::compiled_seconds() {
+  const std::lock_guard lock(mutex_);
+  return compiled_s_;
+}
+
 TritonCandidate::Kernel TritonCandidate::compile(const std::string& what) {
   const std::string place = cache_ + "/" + Hasher().add(key_).add(what).hex();
   if (options_.use_cache) {
     const std::string about = left_behind(place + "/kernel.json", kMaxDescription);
     if (auto kernel = about.empty() ? std::nullopt : kernel_of(about, left_behind(place + "/kernel.ptx", kMaxPtx))) return std::move(*kernel);
   }
-  double left_s = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    left_s = options_.wall_seconds - compiled_s_;
-  }
+  const double left_s = options_.wall_seconds - compiled_seconds();
   if (left_s <= 0) {
     Unrecordable reason;
     reason.kind = Kind::kCompile;
@@ -170,7 +171,10 @@ TritonCandidate::Kernel TritonCandidate::compile(const std::string& what) {
     const std::lock_guard lock(mutex_);
     compiled_s_ += ended.outcome.wall_seconds;
   }
-  if (ended.failure) return std::move(*ended.failure);
+  if (ended.failure) {   // what Triton raises by itself is about the kernel too
+    if (ended.failure->kind == Kind::kCrash) ended.failure->kind = Kind::kCompile;
+    return std::move(*ended.failure);
+  }
   auto kernel = kernel_of(ended.first, ended.second);
   if (!kernel) return not_compiled(ended.outcome);
   KW_TRY_VOID(keep_compiled(cache_, place, "kernel.json", options_.use_cache, [&](const std::string& folder) -> Status {
@@ -191,6 +195,8 @@ Result<Outcome> TritonCandidate::record(const std::string& call, const Workload&
   if (auto* reason = std::get_if<Unrecordable>(&plan)) return Outcome(std::move(*reason));
   return Outcome(Recording{std::move(std::get<plan::Plan>(plan)), {}});
 }
+
+double seconds_of_kernels(const Compiled& compiled) { return compiled.triton ? compiled.triton->compiled_seconds() : 0; }
 
 Result<std::variant<Compiled, CompileErrors>> compile_triton(const Triton& triton, const Candidate& candidate, const CompileOptions& options) {
   KW_TRY(const arch::Target* target, arch::find_target(candidate.target));

@@ -32,6 +32,7 @@ class TritonCandidate {
   const std::string& path() const { return path_; }
   // Runs the file without calling its entry. Why it cannot be; none: it can.
   Result<std::optional<Unrecordable>> import() const;
+  double compiled_seconds();   // that compilations have taken, together
   // `call`: the workload as record.cc writes it.
   Result<Outcome> record(const std::string& call, const Workload& workload, const RecordOptions& options, int seed);
 

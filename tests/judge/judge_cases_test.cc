@@ -1,4 +1,4 @@
-// Every fixture of tests/judge (docs/formats/fixture.md), one GoogleTest case each, judged end to end: compiler and
+// Every fixture of tests/judge and tests/triton (docs/formats/fixture.md), one GoogleTest case each, judged end to end: compiler and
 // host code in the jail, device code on the emulator. Besides the verdict each case must keep the judge's house
 // clean: no process of the candidate left, no temporary file left, no secret of the environment in what is said.
 #include <gtest/gtest.h>
@@ -33,6 +33,11 @@ std::string missing() {
   return jail.kind == JailKind::kNone ? "no jail on this machine: " + jail.remedy : "";
 }
 
+std::string missing_triton() {
+  const auto triton = toolchain::find_triton();
+  return triton ? "" : triton.error().message;
+}
+
 // Processes that run a program of this candidate, by its key in the cache.
 std::vector<std::string> left_running(const std::string& key) {
   std::vector<std::string> out;
@@ -55,6 +60,8 @@ class JudgeCase : public testing::Test {
   void SetUp() override {
     static const std::string reason = missing();
     if (!reason.empty()) GTEST_SKIP() << reason;
+    static const std::string no_triton = missing_triton();
+    if (fixture_.candidate.ends_with(".py") && !no_triton.empty()) GTEST_SKIP() << no_triton;
     // Outside what is judged, so that a leftover in either shows.
     const std::string folder = std::string(KW_CASES_BUILD_DIR) + "/" + fixture_.name + "." + target_;
     fs::remove_all(folder);
@@ -115,8 +122,8 @@ class JudgeCase : public testing::Test {
   std::string candidate_, temporary_;
 };
 
-int register_cases() {
-  auto fixtures = find_fixtures(source("tests/judge"));
+int register_cases(const std::string& folder) {
+  auto fixtures = find_fixtures(source(folder));
   if (!fixtures) {
     std::fputs(format_error(fixtures.error()).c_str(), stderr);
     return -1;
@@ -124,7 +131,7 @@ int register_cases() {
   int registered = 0;
   for (const Fixture& fixture : *fixtures) {
     for (const std::string& target : fixture.targets) {
-      testing::RegisterTest("judge", (fixture.name + "." + target).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+      testing::RegisterTest(fs::path(folder).filename().c_str(), (fixture.name + "." + target).c_str(), nullptr, nullptr, __FILE__, __LINE__,
                             [fixture, target]() -> testing::Test* { return new JudgeCase(fixture, target); });
       ++registered;
     }
@@ -137,8 +144,7 @@ int register_cases() {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  const int registered = kw::judge::register_cases();
-  if (registered <= 0) {
+  if (kw::judge::register_cases("tests/judge") <= 0 || kw::judge::register_cases("tests/triton") <= 0) {
     std::fputs("no cases, or one that cannot be read\n", stderr);
     return 1;
   }
