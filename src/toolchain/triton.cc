@@ -217,7 +217,9 @@ Result<std::variant<Compiled, CompileErrors>> compile_triton(const Triton& trito
   compiled.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!reason) return compiled;
   CompileErrors errors;
-  errors.diagnostics.push_back({Diagnostic::Severity::kError, Span{compiled.name, reason->place.line, reason->place.column, 0}, reason->message, ""});
+  std::string message = reason->message;
+  for (const std::string& note : reason->notes) message += "; " + note;
+  errors.diagnostics.push_back({Diagnostic::Severity::kError, Span{compiled.name, reason->place.line, reason->place.column, 0}, std::move(message), ""});
   errors.log = reason->output;
   return errors;
 }
