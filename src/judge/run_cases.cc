@@ -29,8 +29,8 @@ Outcome from_recorder(const Climb& climb, const Case& c, const toolchain::Unreco
   switch (reason.kind) {
     case Kind::kContract:
     case Kind::kLaunch: return ContractViolation{c.name, reason.message, place, reason.notes};
-    case Kind::kTimeout: return Timeout{c.name, "the host code", climb.options.host_deadline_s};
     case Kind::kCompile: return CompileError{{{place, reason.message}}, reason.output};
+    case Kind::kTimeout: return Timeout{c.name, "the host code", climb.options.host_deadline_s};
     case Kind::kCall:
     case Kind::kCrash:
     case Kind::kLimit:
