@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/rng.h"
 
 namespace kw::toolchain {
 namespace {
@@ -135,6 +136,30 @@ TEST(Described, WhatNoRecorderWrites) {
   }
   for (const std::string& text : {std::string(), std::string("null"), std::string("[]"), std::string("{"), std::string(100000, '['), std::string("{}\0", 3)})
     EXPECT_TRUE(std::holds_alternative<Unrecordable>(plan_of(text))) << text.substr(0, 20);
+}
+
+TEST(Described, AnyTextIsAPlanOrHasAReason) {
+  Rng rng(7);
+  const std::string whole = recording();
+  size_t plans = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = whole;
+    for (uint64_t edits = 1 + rng.below(4); edits > 0; --edits) {
+      const size_t at = rng.below(text.size());
+      if (rng.below(3) == 0) text.erase(at, 1 + rng.below(8));
+      else if (rng.below(2) == 0) text.insert(at, text.substr(rng.below(text.size()), 1 + rng.below(24)));
+      else text[at] = static_cast<char>(rng.below(2) == 0 ? '0' + rng.below(10) : 32 + rng.below(96));
+      if (text.empty()) break;
+    }
+    const Made made = plan_of(text);
+    if (const auto* reason = std::get_if<Unrecordable>(&made)) {
+      EXPECT_FALSE(reason->message.empty()) << text;
+    } else {
+      ++plans;
+      EXPECT_TRUE(plan::check(std::get<plan::Plan>(made))) << text;
+    }
+  }
+  EXPECT_GT(plans, 100u);   // edits that leave it one: lines, offsets, values
 }
 
 TEST(Described, WhatNoCompilerWrites) {
