@@ -159,7 +159,7 @@ TEST(Described, AnyTextIsAPlanOrHasAReason) {
       EXPECT_TRUE(plan::check(std::get<plan::Plan>(made))) << text;
     }
   }
-  EXPECT_GT(plans, 100u);   // edits that leave it one: lines, offsets, values
+  EXPECT_GT(plans, 10u);   // edits that leave it one: of lines, offsets, values
 }
 
 TEST(Described, WhatNoCompilerWrites) {
