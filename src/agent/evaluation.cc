@@ -1,5 +1,6 @@
 #include "agent/evaluation.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/file.h"
@@ -73,6 +74,11 @@ Status look(const problem::Problem& problem, const std::string& path, const judg
     const double bandwidth = profile.subject.target->part.dram_gbps * 1e9;
     if (bandwidth > 0 && profile.subject.seconds < kBeyondFloor * profile.subject.cost.needed_bytes / bandwidth)
       return fail(ErrorCode::kInvalid, "at {} it would move less than the problem needs", profile.subject.workload.name);
+    // Counts of another size, extended by rules, may say anything: below all that the reference names they say nothing.
+    const bool of_this_launch = profile.subject.counted_as != profile::CountedAs::kScaled &&
+                                std::all_of(profile.subject.kernels.begin(), profile.subject.kernels.end(), [](const profile::Kernel& kernel) { return kernel.counted; });
+    if (!of_this_launch && profile.subject.seconds < kBeyondFloor * floor_seconds)
+      return fail(ErrorCode::kUnsupported, "its launches at {} cannot be counted here, and what was counted of a smaller one, extended, lies below the floor", profile.subject.workload.name);
     out.times.push_back({profile.subject.workload.name, profile.subject.seconds, floor_seconds});
   }
   return {};
