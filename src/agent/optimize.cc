@@ -219,7 +219,7 @@ Status can_begin(const Settings& settings, const std::string& source) {
   KW_TRY(const std::vector<Tunable> tunables, find_tunables(source, settings.kernel_file));
   if (tunables.empty() && settings.model.spec.empty()) {
     return fail(Error{ErrorCode::kNotFound, fmt::format("{} has nothing that may be changed", settings.kernel_file), {}, {},
-                      {"mark constants with the values that they may take: constexpr int kThreads = 256;  // tune: 64 128 256 512"}});
+                      {"mark constants with the values that they may take: constexpr int kThreads = 256;  // tune: 64 128 256 512", "or leave --from out, where a template fits the problem; or name a language model: --llm"}});
   }
   return {};
 }

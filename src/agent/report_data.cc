@@ -188,9 +188,9 @@ std::optional<double> gain_of(const Attempts& attempts, search::NodeId node) {
 std::optional<double> WorkloadTimes::gain() const { return ratio(start, best); }
 
 std::string ReportData::headline() const {
-  if (!best.works) return "nothing that was tried is right";
+  if (!best.works) return evaluated() == 0 ? "nothing was tried yet" : "nothing that was tried is right";
   if (best.node == search::kRoot) return "the start is the best that was found";
-  if (!gain_of(attempts, best.node)) return "a kernel that is right; the start is not";
+  if (!gain_of(attempts, best.node)) return attempts.at(search::kRoot).verdict == "no kernel" ? "a kernel that is right, from nothing" : "a kernel that is right; the start is not";
   return fmt::format("{:.2f} times as fast, {}", best.gain, settings.gpu ? "measured" : "by estimate: no GPU was used");
 }
 

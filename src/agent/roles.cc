@@ -173,7 +173,7 @@ Result<Roles::Written> Roles::repair(const Subject& subject, const Idea& idea, c
 
 Result<Review> Roles::review(const Subject& subject, const std::string& diff, const Idea& idea, const std::string& gain) const {
   Review out;
-  KW_TRY_VOID(answer(render("reviewer", {{"problem", problem_}, {"idea", idea.idea}, {"diff", fenced(diff, "diff")}, {"gain", gain}, {"times", subject.times.empty() ? "" : "\n\n" + subject.times}}), [&](const std::string& text) -> std::string {
+  KW_TRY_VOID(answer(render("reviewer", {{"problem", problem_}, {"idea", idea.idea}, {"diff", fenced(diff, "diff")}, {"gain", gain}, {"times", subject.times}}), [&](const std::string& text) -> std::string {
     const nlohmann::json json = json_in(text);
     if (!json.is_object() || !json.contains("cheats")) return "there is no block of JSON with \"cheats\", \"needless\" and \"remarks\"";
     out = {words(json, "cheats"), words(json, "needless"), words(json, "remarks")};

@@ -48,7 +48,7 @@ const char* type_of(DType dtype) {
 }
 
 tl::unexpected<Error> no_template(const problem::Problem& problem, std::string why) {
-  return fail(Error{ErrorCode::kUnsupported, fmt::format("there is no template for {}: {}", problem.file, why), {}, {}, {"give a kernel to start from: --from KERNEL.cu"}});
+  return fail(Error{ErrorCode::kUnsupported, fmt::format("there is no template for {}: {}", problem.file, why), {}, {}, {"give a kernel to start from: --from KERNEL.cu; or let a language model write the first one: --llm"}});
 }
 
 bool all_one(const problem::SymbolicShape& shape) { return std::all_of(shape.begin(), shape.end(), is_one); }

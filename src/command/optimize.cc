@@ -71,7 +71,8 @@ Result<agent::ModelSettings> model_settings(const Invocation& invocation) {
   model.fixes = static_cast<int>(std::min<uint64_t>(invocation.integer("fixes"), 100));
   if (invocation.has("profile-after")) model.profile_after = static_cast<int>(std::min<uint64_t>(invocation.integer("profile-after"), 1000));
   model.max_output_tokens = invocation.integer("max-output");
-  model.remembers = !invocation.flag("no-memory");
+  // What is replayed was asked with the memory of then, which is gone: recorded without one, it is the same again.
+  model.remembers = !invocation.flag("no-memory") && !model.spec.starts_with("replay:");
   return model;
 }
 
@@ -95,6 +96,8 @@ Result<agent::Settings> settings_of(const Invocation& invocation) {
 
 // Where there is no kernel and no template, a model writes the first one.
 Result<std::string> start_of(const Invocation& invocation, const agent::Settings& settings, const problem::Problem& problem) {
+  if (settings.kernel_file.ends_with(".py"))
+    return fail(Error{ErrorCode::kUnsupported, fmt::format("{} is Python, and kw optimize works on CUDA", printable_text(settings.kernel_file)), {}, {}, {"`kw judge` and `kw profile` take kernels in Triton"}});
   if (invocation.has("from")) return read_file(settings.kernel_file, 1 << 20);
   auto written = agent::template_kernel(problem);
   if (!written && written.error().code == ErrorCode::kUnsupported && !settings.model.spec.empty()) return std::string();
@@ -120,6 +123,17 @@ Status check_places(const Invocation& invocation) {
   return {};
 }
 
+// What came of it, where it is, and how it goes on: the last line.
+std::string closing_of(const agent::ReportData& data, const agent::Ending& ending, const Invocation& invocation) {
+  std::string out = data.headline();
+  if (data.best.works && invocation.has("out")) out += "; written to " + printable_text(invocation.text("out"));
+  if (data.best.works && !invocation.has("out")) out += fmt::format("; `kw optimize --resume {} --out FILE` writes the kernel", data.run);
+  if (invocation.has("report")) out += ", the report to " + printable_text(invocation.text("report"));
+  if (ending.how == search::Ended::kExhausted) out += fmt::format("; after {} there was nothing left to try", data.evaluated());
+  if (ending.how == search::Ended::kStopped) out += fmt::format("; stopped{}{}; `kw optimize --resume {}` goes on", ending.why.empty() ? "" : ": ", ending.why, data.run);
+  return out + "\n";
+}
+
 Result<int> optimize(const Invocation& invocation, const Output& output) {
   KW_TRY(const std::string folder, store_folder_of(invocation));
   const bool resumes = invocation.has("resume");
@@ -137,21 +151,22 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
     KW_TRY(source, start_of(invocation, settings, asked));
     KW_TRY_VOID(agent::can_begin(settings, source));
   }
+  // What a run needs is looked for before there is one.
   KW_TRY(store::Store store, resumes ? open_existing_store(invocation) : store::Store::open(folder));
   agent::SharedStore shared(store);
   int64_t run = static_cast<int64_t>(invocation.integer("resume"));
-  if (!resumes) {
-    KW_TRY(run, agent::begin(shared, settings, problem_text, source));
+  store::Rows rows;
+  if (resumes) {
+    KW_TRY(settings, agent::claim(shared, run));
+    if (!rivals.empty() && !settings.gpu) return fail(ErrorCode::kInvalid, "--against, and the run has no --gpu: rivals are measured; leave it out");
+    KW_TRY(problem_text, store.object(settings.problem));
+    KW_TRY(rows, store.rows(run));
   }
-  KW_TRY(settings, agent::claim(shared, run));
-  if (!rivals.empty() && !settings.gpu) return fail(ErrorCode::kInvalid, "--against, and the run has no --gpu: rivals are measured; leave it out");
-  KW_TRY(problem_text, store.object(settings.problem));
   KW_TRY(const problem::Problem problem, problem::parse_problem(problem_text, settings.problem_file));
   KW_TRY(const judge::Options judge, judging(settings));
   std::unique_ptr<llm::Model> model;
   agent::ModelAccess access;
   if (!settings.model.spec.empty()) {
-    KW_TRY(const store::Rows rows, store.rows(run));
     KW_TRY(model, open_model(settings.model.spec, invocation, rows.exchanges));
     for (const std::string& note : model->notes()) output.note(note + "\n");
     access = access_to(*model, invocation, output);
@@ -159,6 +174,9 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
       KW_TRY(codesearch::Index index, codesearch::index(codesearch::own_roots()));
       access.tools = agent::code_tools(std::make_shared<codesearch::Index>(std::move(index)));
     }
+  }
+  if (!resumes) {
+    KW_TRY(run, agent::begin(shared, settings, problem_text, source));
   }
   output.note(fmt::format("run {} in {}: {}\n", run, printable_text(folder), settings.gpu ? "times are measured" : "no GPU is asked: times are estimates"));
   KW_TRY(const agent::ReportData before, agent::report_data(shared, run));
@@ -188,7 +206,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   if (invocation.has("out") && best.works) KW_TRY_VOID(write_file(invocation.text("out"), best.source));
   if (invocation.has("report")) KW_TRY_VOID(write_file(invocation.text("report"), report));
   else output.out(report);
-  if (ending->how == search::Ended::kStopped) output.note(fmt::format("stopped{}{}; `kw optimize --resume {}` goes on\n", ending->why.empty() ? "" : ": ", ending->why, run));
+  output.note(closing_of(data, *ending, invocation));
   return best.works ? 0 : 1;
 }
 
