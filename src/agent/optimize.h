@@ -27,6 +27,10 @@ struct ModelSettings {
   int fixes = 5;
   std::optional<int> profile_after;        // none: by the problem's class
   uint64_t max_output_tokens = 32768;
+  bool code = true;                        // may search code (code_tools.h)
+  // What may be spent; of the whole run but for the wall time, which is of each life.
+  std::optional<uint64_t> tokens;
+  std::optional<double> money, price_in, price_out, wall_seconds;   // US dollars; prices for a million tokens
   bool remembers = true;                   // is told what earlier runs learned, and adds to it
   std::string memory;                      // object: that, as it was when the run began; begin() fills it in
 };

@@ -281,10 +281,20 @@ TEST(Settings, AnyTextIsSettingsOrAnError) {
   settings.kernel_file = "k";
   settings.problem = settings.kernel = std::string(32, 'a');
   settings.seed = ~uint64_t{0};
+  EXPECT_EQ(settings_json(*settings_from(settings_json(settings))), settings_json(settings)) << "without a model";
+  settings.model.spec = "openai:m";
+  settings.model.tokens = 1000;
+  settings.model.money = 0.1;
+  settings.model.price_in = settings.model.price_out = 1.0 / 3;
+  settings.model.wall_seconds = 60;
+  settings.model.code = false;
   const std::string json = settings_json(settings);
   const auto again = settings_from(json);
   ASSERT_TRUE(again) << format_error(again.error());
   EXPECT_EQ(settings_json(*again), json);
+  EXPECT_EQ(again->model.tokens, 1000u) << "a run that goes on has the budget that it was begun with";
+  EXPECT_EQ(again->model.price_out, 1.0 / 3);
+  EXPECT_FALSE(again->model.code);
   Rng rng(2);
   for (int i = 0; i < 3000; ++i) {
     std::string broken = json;

@@ -16,6 +16,7 @@ constexpr size_t kMostWords = 2000;      // bytes of an idea's or a review's tex
 constexpr size_t kMostPage = 10000;      // of the judge's page, and of what the compiler says in it
 constexpr size_t kMostSuggestion = 8000;
 constexpr int kToolRounds = 8;
+constexpr size_t kMostCalls = 16;        // of one answer
 
 std::string cut(std::string text, size_t most) {
   if (text.size() <= most) return text;
@@ -74,7 +75,9 @@ Result<std::string> kernel_of(std::string_view answer, std::string_view source) 
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     if (block->text.find("\"edits\"") == std::string::npos || source.empty()) continue;
     KW_TRY(const Patch patch, patch_from(block->text));
-    return apply(patch, source);
+    KW_TRY(std::string kernel, apply(patch, source));
+    if (kernel.empty()) return fail(ErrorCode::kInvalid, "the edits leave nothing of the kernel");
+    return kernel;
   }
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     if (block->text.find("KW_ENTRY") == std::string::npos) continue;
@@ -103,7 +106,11 @@ Result<Roles::Said> Roles::answer(const std::string& question, const std::functi
     KW_TRY(const llm::Reply reply, answered);
     if (!reply.tool_calls.empty() && rounds < kToolRounds) {
       request.messages.push_back({llm::Role::kAssistant, reply.text, reply.tool_calls, {}});
-      for (const llm::ToolCall& call : reply.tool_calls) request.messages.push_back({llm::Role::kTool, tools_.call ? tools_.call(call) : "there is no such tool", {}, call.id});
+      size_t calls = 0;
+      for (const llm::ToolCall& call : reply.tool_calls) {
+        const bool made = tools_.call && ++calls <= kMostCalls;
+        request.messages.push_back({llm::Role::kTool, made ? tools_.call(call) : fmt::format("not called: {} calls in one answer are the most", kMostCalls), {}, call.id});
+      }
       if (++rounds == kToolRounds) request.tools.clear();
       continue;
     }

@@ -183,6 +183,7 @@ TEST(Roles, KernelsInAnswers) {
   EXPECT_EQ(of("```cuda\nKW_ENTRY()\nold\n```\nbetter:\n```cuda\nKW_ENTRY()\nnew\n```\n", ""), "KW_ENTRY()\nnew\n");
   EXPECT_NE(of("no block at all", source).find("neither"), std::string::npos);
   EXPECT_NE(of(edits, "").find("no block with a whole file"), std::string::npos);
+  EXPECT_NE(of("```json\n{\"edits\": [{\"action\": \"delete\", \"line\": 1, \"count\": 2}]}\n```\n", source).find("leave nothing"), std::string::npos);
   EXPECT_NE(of("", source).find("neither"), std::string::npos);
 }
 

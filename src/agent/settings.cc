@@ -14,7 +14,12 @@ std::string settings_json(const Settings& s) {
                                 {"target", s.target}, {"strategy", s.strategy}, {"seed", s.seed}, {"evaluations", s.evaluations}, {"in_flight", s.in_flight}, {"gpu", s.gpu}};
   if (!s.model.spec.empty()) {
     json["model"] = {{"spec", s.model.spec}, {"feedback", s.model.feedback}, {"fixes", s.model.fixes}, {"max_output_tokens", s.model.max_output_tokens}, {"memory", s.model.memory}};
-    if (s.model.profile_after) json["model"]["profile_after"] = *s.model.profile_after;
+    nlohmann::ordered_json& model = json["model"];
+    if (s.model.profile_after) model["profile_after"] = *s.model.profile_after;
+    if (!s.model.code) model["code"] = false;
+    if (s.model.tokens) model["tokens"] = *s.model.tokens;
+    for (const auto& [name, value] : {std::pair{"money", s.model.money}, {"price_in", s.model.price_in}, {"price_out", s.model.price_out}, {"wall_seconds", s.model.wall_seconds}})
+      if (value) model[name] = json_real(*value);
   }
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -46,6 +51,10 @@ Result<Settings> settings_from(std::string_view text) {
     if (out.model.remembers) out.model.memory = fields.hash(model, "memory");
     if (model.is_object() && model.contains("profile_after")) out.model.profile_after = fields.number<int>(model, "profile_after", 0);
     if (!feedback_named(out.model.feedback)) fields.complain("feedback");
+    if (model.is_object() && model.contains("code")) out.model.code = fields.flag(model, "code");
+    if (model.is_object() && model.contains("tokens")) out.model.tokens = fields.number<uint64_t>(model, "tokens", 0);
+    for (const auto& [name, value] : {std::pair{"money", &out.model.money}, {"price_in", &out.model.price_in}, {"price_out", &out.model.price_out}, {"wall_seconds", &out.model.wall_seconds}})
+      if (model.is_object() && model.contains(name)) *value = fields.real(model, name);
   }
   KW_TRY_VOID(fields.complaint("the run's options", "the store"));
   return out;

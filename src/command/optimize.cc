@@ -32,23 +32,36 @@ Result<judge::Options> judging(const agent::Settings& settings) {
   return options;
 }
 
-// What is spent on a model is each life's own affair: it decides nothing but where a run stops.
-Result<std::unique_ptr<llm::Model>> open_model(const std::string& spec, const Invocation& invocation, const std::vector<store::ExchangeRow>& before) {
-  llm::BudgetTerms terms;
-  if (invocation.has("tokens")) terms.tokens = invocation.integer("tokens");
-  if (invocation.has("money")) terms.money = invocation.real("money");
-  if (invocation.has("wall")) terms.wall_seconds = invocation.real("wall");
+// What may be spent is as the run was begun with, unless it is given anew.
+void take_budget(const Invocation& invocation, agent::ModelSettings& model) {
+  if (invocation.has("tokens")) model.tokens = invocation.integer("tokens");
+  const auto take = [&](const char* name, std::optional<double>& to) {
+    if (invocation.has(name)) to = invocation.real(name);
+  };
+  take("money", model.money);
+  take("price-in", model.price_in);
+  take("price-out", model.price_out);
+  take("wall", model.wall_seconds);
+}
+
+std::optional<llm::Prices> prices_of(const agent::ModelSettings& model) {
+  if (!model.price_in || !model.price_out) return std::nullopt;
+  return llm::Prices{*model.price_in, *model.price_out};
+}
+
+Result<std::unique_ptr<llm::Model>> open_model(const agent::ModelSettings& settings, const std::string& transcript, const std::vector<store::ExchangeRow>& before) {
   llm::ModelOptions options;
-  options.transcript = invocation.text("transcript");
-  if (invocation.has("price-in") != invocation.has("price-out")) return fail(ErrorCode::kInvalid, "--price-in and --price-out go together: give both, per million tokens");
-  if (invocation.has("price-in")) options.prices = llm::Prices{invocation.real("price-in"), invocation.real("price-out")};
+  options.transcript = transcript;
+  if (settings.price_in.has_value() != settings.price_out.has_value()) return fail(ErrorCode::kInvalid, "--price-in and --price-out go together: give both, per million tokens");
+  options.prices = prices_of(settings);
+  const llm::BudgetTerms terms{settings.tokens, settings.money, settings.wall_seconds, std::nullopt};
   const agent::Spent spent = agent::spent_of(before);
   options.budget = std::make_shared<llm::Budget>(terms, llm::Spending{{spent.input_tokens, spent.output_tokens, false}, spent.money, 0, spent.exchanges});
-  KW_TRY(auto model, llm::Model::open(spec, options));
+  KW_TRY(auto model, llm::Model::open(settings.spec, options));
   return model;
 }
 
-agent::ModelAccess access_to(llm::Model& model, const Invocation& invocation, const Output& output) {
+agent::ModelAccess access_to(llm::Model& model, const agent::ModelSettings& settings, const Output& output) {
   agent::ModelAccess access;
   access.ask = [&model, &output](const llm::Request& request) {
     llm::Listener listener;
@@ -56,21 +69,23 @@ agent::ModelAccess access_to(llm::Model& model, const Invocation& invocation, co
     listener.on_again = [&output](const llm::Failure& failure) { output.note(fmt::format("{}; asking again\n", failure.message)); };
     return model.ask(request, listener);
   };
-  if (invocation.has("price-in"))
-    access.price = [prices = llm::Prices{invocation.real("price-in"), invocation.real("price-out")}](const llm::Usage& usage) { return prices.cost(usage); };
+  if (const auto prices = prices_of(settings)) access.price = [prices = *prices](const llm::Usage& usage) { return prices.cost(usage); };
   return access;
 }
 
 Result<agent::ModelSettings> model_settings(const Invocation& invocation) {
   agent::ModelSettings model;
   model.spec = invocation.text("llm");
+  if (invocation.has("llm") && model.spec.empty()) return fail(ErrorCode::kInvalid, "--llm names no model: see docs/formats/llm.md, or leave it out");
+  model.code = !invocation.flag("no-code");
   if (model.spec == "none") model.spec.clear();
   for (const char* name : {"tokens", "money", "wall", "price-in", "price-out", "transcript", "feedback", "profile-after", "no-code"})
     if (model.spec.empty() && invocation.has(name)) return fail(ErrorCode::kInvalid, "--{} is about a model, and none is asked: name one with --llm", name);
   if (invocation.has("feedback")) model.feedback = invocation.text("feedback");
-  model.fixes = static_cast<int>(std::min<uint64_t>(invocation.integer("fixes"), 100));
+  model.fixes = static_cast<int>(std::min<uint64_t>(invocation.integer("fixes", 5), 100));
   if (invocation.has("profile-after")) model.profile_after = static_cast<int>(std::min<uint64_t>(invocation.integer("profile-after"), 1000));
-  model.max_output_tokens = invocation.integer("max-output");
+  model.max_output_tokens = invocation.integer("max-output", model.max_output_tokens);
+  if (model.max_output_tokens == 0) return fail(ErrorCode::kInvalid, "--max-output 0 allows no answer: give a number from 1 on");
   // What is replayed was asked with the memory of then, which is gone: recorded without one, it is the same again.
   model.remembers = !invocation.flag("no-memory") && !model.spec.starts_with("replay:");
   return model;
@@ -82,11 +97,11 @@ Result<agent::Settings> settings_of(const Invocation& invocation) {
   if (!invocation.has("problem")) return fail(ErrorCode::kInvalid, "name a problem: kw optimize PROBLEM; or go on with a run: --resume RUN");
   settings.problem_file = invocation.text("problem");
   settings.kernel_file = invocation.has("from") ? invocation.text("from") : "template.cu";
-  settings.target = invocation.text("target");
-  settings.strategy = invocation.text("strategy");
+  if (invocation.has("target")) settings.target = invocation.text("target");
+  if (invocation.has("strategy")) settings.strategy = invocation.text("strategy");
   settings.seed = invocation.has("seed") ? invocation.integer("seed") : fresh_seed();
-  settings.evaluations = invocation.integer("evaluations");
-  settings.in_flight = static_cast<int>(invocation.integer("at-once"));
+  settings.evaluations = invocation.integer("evaluations", settings.evaluations);
+  settings.in_flight = static_cast<int>(invocation.integer("at-once", 1));
   settings.gpu = invocation.flag("gpu");
   if (const auto known = arch::find_target(settings.target); !known) return tl::unexpected(known.error());
   if (settings.in_flight < 1 || settings.in_flight > 64) return fail(ErrorCode::kInvalid, "--at-once is a number from 1 to 64");
@@ -130,7 +145,9 @@ std::string closing_of(const agent::ReportData& data, const agent::Ending& endin
   if (data.best.works && !invocation.has("out")) out += fmt::format("; `kw optimize --resume {} --out FILE` writes the kernel", data.run);
   if (invocation.has("report")) out += ", the report to " + printable_text(invocation.text("report"));
   if (ending.how == search::Ended::kExhausted) out += fmt::format("; after {} there was nothing left to try", data.evaluated());
-  if (ending.how == search::Ended::kStopped) out += fmt::format("; stopped{}{}; `kw optimize --resume {}` goes on", ending.why.empty() ? "" : ": ", ending.why, data.run);
+  if (ending.how == search::Ended::kStopped)
+    out += ending.why.empty() ? fmt::format("; stopped; `kw optimize --resume {}` goes on", data.run)
+                              : fmt::format("; stopped: {}; `kw optimize --resume {}` with more of it (--tokens, --money, --wall) goes on", ending.why, data.run);
   return out + "\n";
 }
 
@@ -139,7 +156,7 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   const bool resumes = invocation.has("resume");
   KW_TRY(const std::vector<std::string> rivals, rivals_of(invocation));
   KW_TRY_VOID(check_places(invocation));
-  for (const char* other : {"problem", "from", "seed", "gpu", "llm", "feedback", "profile-after", "no-memory"})
+  for (const char* other : {"problem", "from", "seed", "gpu", "llm", "feedback", "profile-after", "no-memory", "no-code", "fixes", "max-output", "evaluations", "strategy", "target", "at-once"})
     if (resumes && invocation.has(other)) return fail(ErrorCode::kInvalid, "--resume goes on with what decides the run as it was: leave {}{} out, or begin another run", std::string_view(other) == "problem" ? "the " : "--", other);
   std::string problem_text, source;
   agent::Settings settings;
@@ -167,10 +184,11 @@ Result<int> optimize(const Invocation& invocation, const Output& output) {
   std::unique_ptr<llm::Model> model;
   agent::ModelAccess access;
   if (!settings.model.spec.empty()) {
-    KW_TRY(model, open_model(settings.model.spec, invocation, rows.exchanges));
+    take_budget(invocation, settings.model);
+    KW_TRY(model, open_model(settings.model, invocation.text("transcript"), rows.exchanges));
     for (const std::string& note : model->notes()) output.note(note + "\n");
-    access = access_to(*model, invocation, output);
-    if (!invocation.flag("no-code")) {
+    access = access_to(*model, settings.model, output);
+    if (settings.model.code) {
       KW_TRY(codesearch::Index index, codesearch::index(codesearch::own_roots()));
       access.tools = agent::code_tools(std::make_shared<codesearch::Index>(std::move(index)));
     }
@@ -234,19 +252,19 @@ Command optimize_command() {
            {"price-in", ArgumentKind::kReal, false, false, "", "US dollars for a million tokens that the model reads", {}},
            {"price-out", ArgumentKind::kReal, false, false, "", "US dollars for a million tokens that the model writes", {}},
            {"wall", ArgumentKind::kReal, false, false, "", "seconds after which the model is asked nothing more", {}},
-           {"max-output", ArgumentKind::kInteger, false, false, "32768", "tokens of one answer of the model at the most", {}},
+           {"max-output", ArgumentKind::kInteger, false, false, "", "tokens of one answer of the model at the most; default: 32768", {}},
            {"transcript", ArgumentKind::kPath, false, false, "", "append the exchanges to this file; --llm replay:FILE gives them again", {}},
            {"feedback", ArgumentKind::kText, false, false, "", "what the model is shown of a kernel's speed; default: advice", {"advice", "counters", "none"}},
            {"profile-after", ArgumentKind::kInteger, false, false, "", "after how many changes it is shown that; default: by the class of the problem", {}},
-           {"fixes", ArgumentKind::kInteger, false, false, "5", "repairs of one change at the most", {}},
+           {"fixes", ArgumentKind::kInteger, false, false, "", "repairs of one change at the most; default: 5", {}},
            {"no-memory", ArgumentKind::kFlag, false, false, "", "the model is not told what earlier runs learned, nor are later ones of this", {}},
            {"no-code", ArgumentKind::kFlag, false, false, "", "the model may not search kernels, headers and notes (kw code search)", {}},
-           {"evaluations", ArgumentKind::kInteger, false, false, "16", "how many candidates may be judged", {}},
-           {"strategy", ArgumentKind::kText, false, false, "mcts", "how to search; refine: one kernel, one change after the other", {"mcts", "greedy", "best-of-n", "refine"}},
-           {"target", ArgumentKind::kText, false, false, "sm_80", "GPU architecture to compile for", {}},
+           {"evaluations", ArgumentKind::kInteger, false, false, "", "how many candidates may be judged; default: 16", {}},
+           {"strategy", ArgumentKind::kText, false, false, "", "how to search; refine: one kernel, one change after the other; default: mcts", {"mcts", "greedy", "best-of-n", "refine"}},
+           {"target", ArgumentKind::kText, false, false, "", "GPU architecture to compile for; default: sm_80", {}},
            {"gpu", ArgumentKind::kFlag, false, false, "", "also run on this machine's GPU, and rank by measured times", {}},
            {"against", ArgumentKind::kPath, false, false, "", "with --gpu: what to time the best against at the end, as `kw judge --against` has it; several with commas between", {}},
-           {"at-once", ArgumentKind::kInteger, false, false, "1", "candidates that are judged at the same time", {}},
+           {"at-once", ArgumentKind::kInteger, false, false, "", "candidates that are judged at the same time; default: 1", {}},
            {"seed", ArgumentKind::kInteger, false, false, "", "of the search and of the judge; default: a fresh one", {}},
            {"out", ArgumentKind::kPath, false, false, "", "write the best kernel here", {}},
            {"report", ArgumentKind::kPath, false, false, "", "write the report here instead of printing it: HTML when the name ends in .html, else Markdown", {}},

@@ -152,6 +152,10 @@ TEST(ParseJson, IsBounded) {
   EXPECT_TRUE(parse_json(std::string(60, '[') + std::string(60, ']')).is_array());
   EXPECT_TRUE(parse_json(std::string(70, '[') + std::string(70, ']')).is_discarded());
   EXPECT_TRUE(parse_json(std::string(1 << 20, '[')).is_discarded());
+  EXPECT_TRUE(parse_json("[\"" + std::string(100, '[') + "\\\"{\"]").is_array()) << "what stands in a text is no depth";
+  std::string many = "[{}";
+  for (int i = 0; i < 300'000; ++i) many += ",{}";
+  EXPECT_EQ(parse_json(many + "]").size(), 300'001u) << "at once: a minute and more, were it to grow with the square";
   EXPECT_TRUE(parse_json(std::string_view("{}\0", 3)).is_discarded());
   EXPECT_TRUE(parse_json("\"\xff\"").is_discarded());
   EXPECT_TRUE(parse_json("").is_discarded());
