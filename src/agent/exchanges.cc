@@ -78,7 +78,6 @@ Spent spent_of(const std::vector<store::ExchangeRow>& rows) {
     out.input_tokens += static_cast<uint64_t>(std::max<int64_t>(row.tokens_in, 0));
     out.output_tokens += static_cast<uint64_t>(std::max<int64_t>(row.tokens_out, 0));
     out.money += row.money;
-    out.seconds += row.seconds;
   }
   return out;
 }

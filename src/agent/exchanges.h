@@ -21,7 +21,7 @@ using Ask = std::function<llm::Answer<llm::Reply>(const llm::Request&)>;
 // What a run has spent on its model.
 struct Spent {
   uint64_t exchanges = 0, input_tokens = 0, output_tokens = 0;
-  double money = 0, seconds = 0;
+  double money = 0;
 };
 
 class Exchanges {

@@ -68,14 +68,7 @@ std::vector<Drill> drills() {
 
 class Faults : public testing::Test {
  protected:
-  Faults() {
-    settings_.problem_file = "add.problem";
-    settings_.kernel_file = "k.cu";
-    settings_.seed = 5;
-    settings_.evaluations = 3;
-    settings_.model.remembers = false;
-    settings_.model.spec = "drill";
-  }
+  Faults() { settings_.evaluations = 3; }
   static Result<Ending> life(Place& at, int64_t run, const ScriptedServer& server, const std::string& transcript) {
     const llm::ScopedVariable key("KW_LLM_KEY", kSecret);
     llm::ModelOptions options;
@@ -88,7 +81,7 @@ class Faults : public testing::Test {
     return go_on(at.shared, run, judge_text, {}, {.ask = [&](const llm::Request& request) { return model->ask(request); }, .tools = {}, .price = {}});
   }
   TempDir folder_ = *TempDir::create();
-  Settings settings_;
+  Settings settings_ = add_settings();
 };
 
 TEST_F(Faults, EachEndsAsIfNothingHadBeen) {

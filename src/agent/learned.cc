@@ -1,5 +1,7 @@
 #include "agent/learned.h"
 
+#include <algorithm>
+
 #include "base/json_fields.h"
 
 namespace kw::agent {
@@ -46,9 +48,13 @@ Result<Learned> learned_before(store::Store& store, WorkloadClass workload) {
   return out;
 }
 
-Status remember(store::Store& store, WorkloadClass workload, const Learned& before, const search::Memory& after, const std::vector<Mended>& mended) {
+Status remember(store::Store& store, int64_t run, WorkloadClass workload, const Learned& before, const search::Memory& after, const std::vector<Mended>& mended) {
+  const std::string done = fmt::format("learned from/{}", run);
+  KW_TRY(const std::vector<store::MemoryRow> memory, store.memory());
+  if (std::any_of(memory.begin(), memory.end(), [&](const store::MemoryRow& row) { return row.key == done; })) return {};
   KW_TRY(const Learned now, learned_before(store, workload));
   store::Rows rows;
+  rows.memory.push_back({done, ""});
   for (const auto& [idea, experience] : after) {
     const auto was = before.ideas.find(idea);
     const auto is = now.ideas.find(idea);

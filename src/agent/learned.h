@@ -18,7 +18,7 @@ std::string to_json(const Learned& learned);
 Result<Learned> learned_from(std::string_view json);   // any text
 
 Result<Learned> learned_before(store::Store& store, WorkloadClass workload);
-// Adds to what is there what came since `before`.
-Status remember(store::Store& store, WorkloadClass workload, const Learned& before, const search::Memory& after, const std::vector<Mended>& mended);
+// Adds to what is there what came since `before`, once for each run, however often it is gone on with.
+Status remember(store::Store& store, int64_t run, WorkloadClass workload, const Learned& before, const search::Memory& after, const std::vector<Mended>& mended);
 
 }  // namespace kw::agent

@@ -7,7 +7,7 @@
 #include "agent/fence.h"
 #include "agent/known_evaluations.h"
 #include "agent/line_diff.h"
-#include "agent/report.h"
+#include "agent/report_data.h"
 #include "base/hash.h"
 #include "base/json_fields.h"
 

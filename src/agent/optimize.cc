@@ -124,7 +124,7 @@ class Runner {
       return tl::unexpected(found.error());
     }
     if (model_.space && !settings_.model.memory.empty() && found->ended != search::Ended::kStopped) {
-      KW_TRY_VOID(store_.with([&](store::Store& store) { return remember(store, model_.roles->workload_class(), model_.before, found->memory, model_.space->mended()); }));
+      KW_TRY_VOID(store_.with([&](store::Store& store) { return remember(store, run_, model_.roles->workload_class(), model_.before, found->memory, model_.space->mended()); }));
     }
     return Ending{found->ended, ""};
   }

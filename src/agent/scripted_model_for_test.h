@@ -9,6 +9,7 @@
 
 #include "agent/evaluation.h"
 #include "agent/exchanges.h"
+#include "agent/optimize.h"
 #include "agent/patch.h"
 
 namespace kw::agent {
@@ -16,6 +17,17 @@ namespace kw::agent {
 inline constexpr char kAddProblem[] =
     "problem add: \"a + b\"\n\naxes:\n  N >= 1\n\ninputs:\n  a: f32[N]\n  b: f32[N]\n\noutputs:\n  y: f32[N]\n\nreference:\n  y = a + b\n\n"
     "workloads:\n  smallest one: N=1\n  real     large: N=1048576 \"a vector\"\n";
+
+// Of a run on that problem with a model, which is not told what others learned.
+inline Settings add_settings() {
+  Settings settings;
+  settings.problem_file = "add.problem";
+  settings.kernel_file = "k.cu";
+  settings.seed = 5;
+  settings.model.spec = "scripted";
+  settings.model.remembers = false;
+  return settings;
+}
 
 inline int number_after(std::string_view text, std::string_view word) {
   const size_t at = text.find(word);
